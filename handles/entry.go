@@ -1,0 +1,55 @@
+package handles
+
+import (
+	"fmt"
+	"time"
+)
+
+// Entry is one thing in the table. The exported fields never change after Open.
+type Entry struct {
+	Handle Handle
+	Kind   Kind
+	Label  string
+	Value  any
+
+	table    *Table
+	release  func()
+	holds    []*Entry
+	sequence uint64
+	created  time.Time
+
+	// Guarded by the table's lock.
+	references int
+	open       bool
+}
+
+// Drop gives one reference back. With the last one the entry is released in
+// this call, and then whatever it held loses its reference, and so on: the
+// holder always goes before the held.
+func (e *Entry) Drop() {
+	dropped := []*Entry{e}
+	for len(dropped) > 0 {
+		e, dropped = dropped[0], dropped[1:]
+		if !e.last() {
+			continue
+		}
+		if e.release != nil {
+			e.release()
+		}
+		e.table.trace("release", e)
+		e.table.recycle(e)
+		dropped = append(dropped, e.holds...)
+	}
+}
+
+// last takes one reference away and says whether it was the last.
+func (e *Entry) last() bool {
+	t := e.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.references == 0 {
+		panic(fmt.Sprintf("handles: %v %d (%s) is dropped more often than it is held", e.Kind, e.Handle, e.Label))
+	}
+	e.references--
+	return e.references == 0
+}
