@@ -1,0 +1,1 @@
+../internal/exec/exec.h

@@ -1,0 +1,528 @@
+/*
+ * dlaunch.h: launch GPU kernels on DLPack tensors, from any language.
+ *
+ * What is not in this file is not part of libdlaunch.so. C99, C11 and C++;
+ * 64-bit Linux with glibc. The library finds libcuda.so.1 at run time; where
+ * there is none, the same program runs on a built-in simulator (DLAUNCH_DRIVER).
+ *
+ * ERRORS. Functions return a dlaunch_status. The last parameter is a
+ * dlaunch_error of the caller's, or NULL; it is written only on failure.
+ * Nothing is kept per thread or globally. A handle that is closed, stale, of
+ * another kind or 0 is DLAUNCH_ERROR_HANDLE, and is reported before any other
+ * fault of the call. A handle's `out` is 0 on failure; other outs are written
+ * on success only. Bugs of dlaunch are DLAUNCH_ERROR_INTERNAL; no function
+ * aborts the process.
+ *
+ * OWNERSHIP, in four words that this file uses:
+ *   borrowed    dlaunch reads it during the call and keeps nothing.
+ *   kept alive  by you, until the stream has passed the launch.
+ *   yours       close it, with the function that is named.
+ *   ours        dlaunch's; never free it.
+ *
+ * HANDLES are numbers below 2^53 (JavaScript and Lua carry them exactly), never
+ * 0. Close is not the end of what is in use: a kernel keeps its library loaded
+ * and a launch keeps what it launches with, so things may be closed in any
+ * order and from any thread, also while other threads launch with them.
+ *
+ * THREADS. Any function, any thread, any time. No lock is held over a driver
+ * call. The calling thread's current CUDA context is what it was, afterwards.
+ *
+ * FORK. A child made by fork() cannot use a library that its parent loaded: all
+ * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
+ * spawn, or load the library after the fork.
+ *
+ * EXIT. Once exit() has begun nothing touches the driver any more: what is
+ * still open is left to the process's end, and calls answer
+ * DLAUNCH_ERROR_DRIVER with driver code 4 (CUDA_ERROR_DEINITIALIZED).
+ *
+ * GROWTH. Structs that you fill begin with struct_size and grow at their end;
+ * zero in any other field is its default. A struct_size of 0, or below that of
+ * the first version, is DLAUNCH_ERROR_ARGUMENT. dlaunch_arg never grows.
+ *
+ * TEXT is UTF-8, ending in NUL unless a length is given. Strings go into your
+ * buffers: `needed` (may be NULL) counts the NUL; (NULL, 0) asks for it and
+ * succeeds; a buffer that is too small is DLAUNCH_ERROR_ARGUMENT, sets `needed`
+ * and writes nothing else.
+ *
+ * PROCESS. The library is written in Go: it cannot be unloaded (dlclose does
+ * nothing), installs handlers for SIGBUS, SIGFPE, SIGSEGV, SIGPIPE and SIGURG
+ * that pass on what is not its own, and needs 16 bytes of static TLS. A second
+ * Go library in the process works, unsupported by Go.
+ */
+#ifndef DLAUNCH_H
+#define DLAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * DLPack. The public dlpack.h serves where it was included before, where the
+ * compiler finds <dlpack/dlpack.h>, or where DLAUNCH_DLPACK_H names it. Else the
+ * declarations below do: the layout of DLPack 1.3, which 1.x keeps.
+ */
+#if defined(DLAUNCH_DLPACK_H)
+#include DLAUNCH_DLPACK_H
+#elif defined(DLPACK_DLPACK_H_)
+#elif defined(__has_include)
+#if __has_include(<dlpack/dlpack.h>)
+#include <dlpack/dlpack.h>
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if !defined(DLPACK_DLPACK_H_)
+#define DLPACK_DLPACK_H_ 1
+#define DLAUNCH_OWN_DLPACK 1
+
+typedef enum {
+  kDLCPU = 1,
+  kDLCUDA = 2,
+  kDLCUDAHost = 3,
+  kDLCUDAManaged = 13
+} DLDeviceType;
+
+typedef struct {
+  DLDeviceType device_type;
+  int32_t device_id;
+} DLDevice;
+
+typedef enum {
+  kDLInt = 0U,
+  kDLUInt = 1U,
+  kDLFloat = 2U,
+  kDLBfloat = 4U,
+  kDLComplex = 5U,
+  kDLBool = 6U
+} DLDataTypeCode;
+
+typedef struct {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} DLDataType;
+
+typedef struct DLTensor {
+  void *data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape;
+  int64_t *strides; /* in elements; NULL is C order */
+  uint64_t byte_offset;
+} DLTensor;
+
+typedef struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void *manager_ctx;
+  void (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
+
+typedef struct {
+  uint32_t major;
+  uint32_t minor;
+} DLPackVersion;
+
+typedef struct DLManagedTensorVersioned {
+  DLPackVersion version;
+  void *manager_ctx;
+  void (*deleter)(struct DLManagedTensorVersioned *self);
+  uint64_t flags;
+  DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+
+#define DLPACK_MAJOR_VERSION 1
+#define DLPACK_MINOR_VERSION 3
+#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
+#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
+#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
+#endif
+
+/* A dlpack.h older than 1.0 knows no versioned struct: its name will do. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/* ---------------------------------------------------------------- statuses */
+
+typedef int32_t dlaunch_status;
+
+#define DLAUNCH_OK 0
+#define DLAUNCH_ERROR_ARGUMENT 1    /* a NULL, a bad name or size; a kernel argument's count, type, size or range */
+#define DLAUNCH_ERROR_HANDLE 2      /* a closed, stale, foreign or wrong-kind handle, or 0 */
+#define DLAUNCH_ERROR_TENSOR 3      /* device, dtype, rank, shape, strides, alignment or read-only flag does not fit */
+#define DLAUNCH_ERROR_CONFIG 4      /* grid, block, cluster, shared memory or attribute does not fit device or kernel */
+#define DLAUNCH_ERROR_IMAGE 5       /* the image cannot be loaded: log, architectures and versions in the message */
+#define DLAUNCH_ERROR_NOT_FOUND 6   /* no such kernel, symbol or file: the name asked, the nearest there */
+#define DLAUNCH_ERROR_PROTOTYPE 7   /* the prototype's text is wrong (column), or contradicts the kernel */
+#define DLAUNCH_ERROR_NO_DRIVER 8   /* libcuda is absent, too old or broken: what was tried */
+#define DLAUNCH_ERROR_DRIVER 9      /* the driver refused: driver_code, its name and text, our explanation */
+#define DLAUNCH_ERROR_FAULT 10      /* the context is poisoned, or (simulator) a kernel did something wrong */
+#define DLAUNCH_ERROR_FORKED 11     /* called in a child made by fork */
+#define DLAUNCH_ERROR_UNSUPPORTED 12 /* needs a newer driver or another device; real PTX that the simulator lacks */
+#define DLAUNCH_ERROR_MEMORY 13     /* out of memory, host or device */
+#define DLAUNCH_ERROR_INTERNAL 14   /* a bug in dlaunch */
+
+typedef struct dlaunch_error {
+  uint32_t struct_size; /* sizeof(dlaunch_error) */
+  int32_t status;
+  int32_t driver_code;  /* the CUresult, or 0 */
+  int32_t argument;     /* the kernel argument at fault, as you count them from 0; -1 */
+  char message[1008];   /* always NUL-terminated; cut at a character */
+} dlaunch_error;
+
+#define DLAUNCH_ERROR_INIT {sizeof(dlaunch_error), 0, 0, -1, {0}}
+
+/* ---------------------------------------------------------------- versions */
+
+/* The ABI's version: it grows with every function or kind that is added. */
+#define DLAUNCH_ABI_VERSION 1
+
+/* dlaunch_abi_version gives DLAUNCH_ABI_VERSION of the library. Always works. */
+uint32_t dlaunch_abi_version(void);
+
+/* dlaunch_version gives the release, as "0.1.0". The text is ours. Always works. */
+const char *dlaunch_version(void);
+
+/* dlaunch_status_name gives "DLAUNCH_ERROR_TENSOR" for 3. The text is ours; an
+ * unknown status gives "DLAUNCH_STATUS_UNKNOWN". Always works. */
+const char *dlaunch_status_name(dlaunch_status status);
+
+/* ------------------------------------------------------------------ driver */
+
+typedef struct dlaunch_driver_info_t {
+  uint32_t struct_size; /* sizeof(dlaunch_driver_info_t) */
+  int32_t version;      /* cuDriverGetVersion: 1000 * major + 10 * minor */
+  int32_t devices;
+  char kind[8];         /* "cuda" or "sim" */
+  char path[256];       /* the driver library that was opened; "" for the simulator */
+  char reason[512];     /* why this driver */
+} dlaunch_driver_info_t;
+
+#define DLAUNCH_DRIVER_INFO_INIT {sizeof(dlaunch_driver_info_t), 0, 0, {0}, {0}, {0}}
+
+/*
+ * dlaunch_driver_info opens the driver, if no call has yet, and describes it.
+ *
+ * The environment variable DLAUNCH_DRIVER says which: `cuda`, `sim`, or `auto`
+ * (also when unset), which takes the simulator only where there is no
+ * libcuda.so.1, or where it finds no device and CUDA_VISIBLE_DEVICES is unset.
+ * A driver that is there but broken is DLAUNCH_ERROR_NO_DRIVER. The choice is
+ * made once for the process, by the first call that needs a driver.
+ */
+dlaunch_status dlaunch_driver_info(dlaunch_driver_info_t *out, dlaunch_error *err);
+
+/* dlaunch_device_count counts the devices that the driver shows. */
+dlaunch_status dlaunch_device_count(int32_t *out, dlaunch_error *err);
+
+/* dlaunch_device_attribute reads a CUdevice_attribute by its number in cuda.h.
+ * One that the driver does not know is DLAUNCH_ERROR_UNSUPPORTED. */
+dlaunch_status dlaunch_device_attribute(int32_t device, int32_t attribute, int32_t *out, dlaunch_error *err);
+
+/* dlaunch_memory_info gives a device's free and total memory in bytes. */
+dlaunch_status dlaunch_memory_info(int32_t device, size_t *free_bytes, size_t *total_bytes, dlaunch_error *err);
+
+/* --------------------------------------------------------------- libraries */
+
+typedef uint64_t dlaunch_library;
+typedef uint64_t dlaunch_kernel;
+typedef uint64_t dlaunch_tensor;
+typedef uint64_t dlaunch_array;
+typedef uint64_t dlaunch_stream;
+typedef uint64_t dlaunch_event;
+
+#define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel */
+
+typedef struct dlaunch_library_options {
+  uint32_t struct_size; /* sizeof(dlaunch_library_options) */
+  uint32_t flags;       /* DLAUNCH_LAZY */
+  char *log;            /* receives the compiler's log, cut to log_size and NUL-terminated; or NULL */
+  size_t log_size;
+  const int32_t *jit_options; /* CUjit_option numbers (cuda.h), num_jit_options of them ... */
+  const uint64_t *jit_values; /* ... and their values */
+  uint32_t num_jit_options;
+  uint32_t reserved;
+} dlaunch_library_options;
+
+#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0}
+
+/*
+ * dlaunch_library_load loads a PTX text, cubin or fatbin.
+ *
+ * image    `size` bytes, borrowed: copied. PTX need not end in NUL.
+ * options  may be NULL.
+ * out      yours: dlaunch_library_close.
+ *
+ * The driver takes any bytes at load and complains later (seen: 580), so the
+ * image is proved by getting its kernels, unless DLAUNCH_LAZY says not to.
+ * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log, or the
+ * architectures or versions that do not agree. The simulator takes PTX.
+ */
+dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
+                                    dlaunch_library *out, dlaunch_error *err);
+
+/* dlaunch_library_load_file loads what dlaunch_library_load does, from a file.
+ * A file that is not there is DLAUNCH_ERROR_NOT_FOUND. */
+dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options,
+                                         dlaunch_library *out, dlaunch_error *err);
+
+/* dlaunch_library_kernel_count counts the kernels of a library. */
+dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err);
+
+/* dlaunch_library_kernel_name gives the name of kernel `index`, in the image's
+ * order for PTX, else the driver's; past the end is DLAUNCH_ERROR_NOT_FOUND. */
+dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err);
+
+/* dlaunch_library_global gives the address and size in bytes, on one device, of
+ * a __device__ or __constant__ symbol, which lives as long as the library. */
+dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
+                                      size_t *bytes, dlaunch_error *err);
+
+/* dlaunch_library_close closes a library. It is unloaded at once if no kernel
+ * holds it, which waits for its running kernels; else with its last kernel. */
+dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err);
+
+/* ----------------------------------------------------------------- kernels */
+
+/*
+ * dlaunch_kernel_get looks up a kernel by its name, or by a prototype, and
+ * compiles what a launch of it needs.
+ *
+ * library  a handle from dlaunch_library_load.
+ * text     borrowed. `saxpy`, or a prototype, which says what the driver cannot
+ *          know and is checked against the kernel here and at every launch:
+ *
+ *            saxpy(a: f32, x: f32[n], y: inout f32[n], n: i64 = n)
+ *
+ *          Types are bool i8...i64 u8...u64 f16 bf16 f32 f64 c64 c128, b8...b64
+ *          for any type of that width, `any`, `ptr`, and bytes(size, align) for a
+ *          struct by value. Brackets make a tensor and name its sizes; a size
+ *          has one value in a launch. `out` or `inout` before the type says that
+ *          the kernel writes; `?` after it allows a null; `= ...` is filled in
+ *          and never passed. docs/prototypes.md has the whole grammar.
+ * out      yours: dlaunch_kernel_close. Each call gives a handle of its own.
+ *
+ * The kernel keeps its library loaded: the two may be closed in any order, so
+ * a garbage-collected caller need not sort its finalizers.
+ */
+dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err);
+
+typedef struct dlaunch_parameter {
+  uint32_t struct_size; /* sizeof(dlaunch_parameter) */
+  uint32_t index;
+  char name[128];       /* from the prototype, else the PTX; "" when unknown */
+  char type[64];        /* as a prototype spells it, else the PTX type; "" when unknown */
+  uint64_t offset;      /* in the parameter buffer, in bytes */
+  uint64_t size;
+  uint32_t mode;        /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
+  uint32_t reserved;
+} dlaunch_parameter;
+
+#define DLAUNCH_PARAMETER_INIT {sizeof(dlaunch_parameter), 0, {0}, {0}, 0, 0, 0, 0}
+
+/* dlaunch_kernel_parameter describes parameter `index` of the full list, those
+ * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
+dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
+                                        dlaunch_error *err);
+
+/* dlaunch_kernel_close closes a kernel: its number is stale at once; launches
+ * that have begun are not harmed. */
+dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
+
+/* ---------------------------------------------------------------- launches */
+
+#define DLAUNCH_ARG_NONE 0      /* a null pointer, for `?` and `ptr` */
+#define DLAUNCH_ARG_TENSOR 1    /* value.tensor */
+#define DLAUNCH_ARG_MANAGED 2   /* value.managed */
+#define DLAUNCH_ARG_VERSIONED 3 /* value.versioned: the flags are obeyed */
+#define DLAUNCH_ARG_INT 4       /* value.i */
+#define DLAUNCH_ARG_UINT 5      /* value.u */
+#define DLAUNCH_ARG_FLOAT 6     /* value.f */
+#define DLAUNCH_ARG_BOOL 7      /* value.u: 0 or 1 */
+#define DLAUNCH_ARG_BYTES 8     /* `size` bytes at value.bytes: a struct, a complex, an exact bit pattern */
+#define DLAUNCH_ARG_POINTER 9   /* value.u: a device address, taken unchecked */
+#define DLAUNCH_ARG_HANDLE 10   /* value.handle: a dlaunch_array or dlaunch_tensor */
+
+#define DLAUNCH_IN 1u  /* flags: a host tensor that the kernel reads ... */
+#define DLAUNCH_OUT 2u /* ... or writes; both: inout */
+
+typedef struct dlaunch_arg { /* 16 bytes, for ever */
+  uint16_t kind;  /* DLAUNCH_ARG_* */
+  uint16_t flags; /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint32_t size;  /* of BYTES; else 0 */
+  union {
+    const DLTensor *tensor;
+    struct DLManagedTensor *managed;
+    struct DLManagedTensorVersioned *versioned;
+    int64_t i;
+    uint64_t u;
+    double f;
+    const void *bytes;
+    uint64_t handle;
+  } value;
+} dlaunch_arg;
+
+typedef struct dlaunch_attribute { /* any CUlaunchAttribute of cuda.h: 72 bytes */
+  uint32_t id;
+  uint32_t reserved;
+  uint8_t value[64];
+} dlaunch_attribute;
+
+#define DLAUNCH_COOPERATIVE 1u  /* flags: all blocks are resident at once */
+#define DLAUNCH_ZERO_GRID_OK 2u /* flags: a grid of 0 blocks is a launch that does nothing */
+
+typedef struct dlaunch_config {
+  uint32_t struct_size;  /* sizeof(dlaunch_config) */
+  uint32_t grid[3];      /* in blocks, always; 0 in y or z is 1, in x an error */
+  uint32_t block[3];     /* in threads; the same */
+  uint32_t cluster[3];   /* in blocks; 0 in x: none */
+  uint32_t shared_bytes; /* dynamic shared memory; above 48 KiB is opted into */
+  uint32_t flags;        /* DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK */
+  uint64_t stream;       /* see below */
+  const dlaunch_attribute *attributes; /* borrowed */
+  uint32_t num_attributes;             /* at most 14 */
+  uint32_t reserved;
+} dlaunch_config;
+
+#define DLAUNCH_CONFIG_INIT \
+  {sizeof(dlaunch_config), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, NULL, 0, 0}
+
+/*
+ * A `uint64_t stream`, anywhere in this file, is a CUstream or cudaStream_t as
+ * an integer (0 and 1: the legacy default stream; 2: the per-thread one), which
+ * is taken unchecked; or a dlaunch_stream.
+ */
+
+/*
+ * dlaunch_launch checks and packs the arguments and launches the kernel.
+ *
+ * kernel  from dlaunch_kernel_get.
+ * config  borrowed.
+ * args    num_args of them, borrowed, one for each parameter that is not filled
+ *         in. The tensors' memory is kept alive by you.
+ *
+ * The launch's device is the stream's if it is a real one, else the first
+ * device tensor's, else that of the thread's current context, else 0.
+ *
+ * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
+ * DLAUNCH_IN and DLAUNCH_OUT in its flags. It is then copied to the device and,
+ * if out, back, and the call returns when that is done. Without host tensors
+ * nothing waits for the GPU (but the driver does, when some thousand launches
+ * are queued). On the simulator host tensors are used in place.
+ *
+ * err->argument is the index in args that is at fault.
+ */
+dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
+                              uint32_t num_args, dlaunch_error *err);
+
+/* dlaunch_launch_tensors is dlaunch_launch where every argument is a tensor. */
+dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_config *config,
+                                      struct DLManagedTensorVersioned *const *tensors, uint32_t num,
+                                      dlaunch_error *err);
+
+/* dlaunch_launch_managed is the same for DLPack's unversioned struct. */
+dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
+                                      struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err);
+
+/* ------------------------------------------------------------------ arrays */
+
+/*
+ * dlaunch_array_create allocates device memory for a C-contiguous array.
+ *
+ * shape  ndim extents >= 0, borrowed; may be NULL if ndim is 0. Zero elements
+ *        are fine.
+ * out    yours: dlaunch_array_close. As a launch argument: DLAUNCH_ARG_HANDLE.
+ *
+ * The contents are undefined. Types of less than 8 bits are packed.
+ */
+dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                    dlaunch_array *out, dlaunch_error *err);
+
+/*
+ * dlaunch_array_write copies from host to device, dlaunch_array_read back.
+ *
+ * bytes   must be the array's size.
+ * stream  the copy comes after earlier work of this stream.
+ *
+ * They return when `host` may be reused or read, and are refused while the
+ * stream is being captured into a graph.
+ */
+dlaunch_status dlaunch_array_write(dlaunch_array array, const void *host, size_t bytes, uint64_t stream,
+                                   dlaunch_error *err);
+dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes, uint64_t stream, dlaunch_error *err);
+
+/* dlaunch_array_tensor describes an array: *out borrows from it, until the array
+ * is closed. On the simulator the device is kDLCPU. */
+dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err);
+
+/* dlaunch_array_export gives a managed tensor that keeps the array's memory:
+ * yours, by its deleter, from any thread. The array may be closed before. */
+dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorVersioned **out, dlaunch_error *err);
+
+/* dlaunch_array_close closes an array. The memory goes when what was launched
+ * with it is done: in this call if it is, else in a later one or dlaunch_drain. */
+dlaunch_status dlaunch_array_close(dlaunch_array array, dlaunch_error *err);
+
+/* ----------------------------------------------------------------- streams */
+
+#define DLAUNCH_STREAM_NON_BLOCKING 1u /* does not wait for the legacy default stream */
+
+/* dlaunch_stream_create makes a stream on a device. out: yours, by
+ * dlaunch_stream_close. */
+dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_stream *out, dlaunch_error *err);
+
+/* dlaunch_stream_native gives the CUstream, for other libraries: ours. */
+dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err);
+
+/* dlaunch_stream_synchronize waits until the work of a stream is done, and
+ * reports what went wrong in it. */
+dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err);
+
+/* dlaunch_stream_close closes a stream; work that was submitted still runs. */
+dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err);
+
+/* dlaunch_synchronize waits until all work of a device is done. */
+dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err);
+
+/* ------------------------------------------------------------ housekeeping */
+
+/* dlaunch_retire closes any handle, without ever waiting: for finalizers. What
+ * it leaves behind is done by later calls. */
+dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err);
+
+/* dlaunch_drain finishes what closing left: it waits for the work that still
+ * uses closed things, and frees them. */
+dlaunch_status dlaunch_drain(dlaunch_error *err);
+
+/*
+ * dlaunch_report describes, as JSON, what is alive and what was done:
+ *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label"}...],
+ *    "pending": n, "device_bytes": n,
+ *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
+ */
+dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);
+
+/* ------------------------------------------------- for the Python package */
+
+/*
+ * dlaunch_python_callable makes a CPython builtin that launches one kernel with
+ * one configuration. It is called with the interpreter's lock held (ctypes:
+ * PyDLL), in CPython 3.10 or newer.
+ *
+ * kernel   from dlaunch_kernel_get.
+ * config   borrowed; attributes are not supported here.
+ * support  a Python tuple that the package makes; see python/src/dlaunch.
+ *
+ * Gives a new reference, or NULL with a Python exception set. It gives NULL with
+ * none set where the interpreter lacks what is needed: the package then
+ * launches through ctypes.
+ */
+void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DLAUNCH_H */

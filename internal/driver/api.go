@@ -1,0 +1,121 @@
+// Package driver is the CUDA driver API as a Go struct of typed functions. Cuda
+// fills it from libcuda.so.1, found at run time; the simulator fills the same
+// struct with its own functions. Names and codes of results live here too, so
+// that an error can be worded with no driver at all.
+//
+// It knows no tensors, handles or prototypes.
+package driver
+
+// The driver's own handles, as numbers: a Go pointer never stands for them.
+type (
+	Device  int32
+	Context uintptr
+	Library uintptr
+	Kernel  uintptr // a CUkernel, or a CUfunction where the driver takes either
+	Stream  uint64  // 0 and 1 legacy default stream, 2 per-thread default stream
+	Event   uintptr
+	Address uint64 // a CUdeviceptr
+)
+
+// JITOption is one CUjit_option and its value: a scalar, or the address of
+// memory that outlives the library's first kernel lookup (the driver writes its
+// logs that late: seen with driver 580).
+type JITOption struct {
+	ID    int32
+	Value uint64
+}
+
+// API is one driver. Every function is present: one that this driver lacks
+// answers ResultNotSupported and costs nothing to call. Functions that need a
+// current context say so; callers pin the OS thread around them.
+type API struct {
+	Kind    string // "cuda" or "sim"
+	Path    string // the library that was opened, or "" for the simulator
+	Version int    // cuDriverGetVersion: 1000*major + 10*minor
+	Reason  string // why this driver was chosen, for dlaunch_driver_info
+
+	// Missing lists optional driver functions that were not found, with the
+	// version that brings each: "cuKernelGetParamInfo (12.4)".
+	Missing []string
+
+	DeviceCount     func() (int, Result)
+	DeviceAttribute func(attribute int32, device Device) (int32, Result)
+	DeviceName      func(device Device) (string, Result)
+
+	PrimaryContextRetain func(device Device) (Context, Result)
+	ContextCurrent       func() (Context, Result)
+	ContextSetCurrent    func(context Context) Result
+	ContextDevice        func() (Device, Result) // of the current context
+	ContextSynchronize   func() Result           // the current context
+	ContextID            func(context Context) (uint64, Result)
+
+	LibraryLoad        func(image []byte, options []JITOption) (Library, Result) // PTX gets its NUL here
+	LibraryUnload      func(library Library) Result
+	LibraryKernel      func(library Library, name string) (Kernel, Result)
+	LibraryKernelCount func(library Library) (int, Result)             // 12.4
+	LibraryKernels     func(library Library, n int) ([]Kernel, Result) // 12.4
+	LibraryGlobal      func(library Library, name string) (Address, uint64, Result)
+	KernelName         func(kernel Kernel) (string, Result)                           // 12.3
+	KernelParam        func(kernel Kernel, index int) (offset, size uint64, r Result) // 12.4; ResultInvalidValue past the end; needs a current context
+	KernelAttribute    func(attribute int32, kernel Kernel, device Device) (int32, Result)
+	KernelSetAttribute func(attribute, value int32, kernel Kernel, device Device) Result
+
+	StreamCreate      func(flags uint32, priority int32) (Stream, Result) // in the current context
+	StreamDestroy     func(stream Stream) Result
+	StreamSynchronize func(stream Stream) Result
+	StreamQuery       func(stream Stream) Result
+	StreamContext     func(stream Stream) (Context, Result)
+	StreamCapturing   func(stream Stream) (bool, Result)
+	StreamWaitEvent   func(stream Stream, event Event) Result
+	EventCreate       func(flags uint32) (Event, Result)
+	EventRecord       func(event Event, stream Stream) Result
+	EventQuery        func(event Event) Result
+	EventSynchronize  func(event Event) Result
+	EventDestroy      func(event Event) Result
+	EventElapsed      func(start, end Event) (float32, Result)
+
+	MemAlloc         func(bytes uint64) (Address, Result)
+	MemFree          func(address Address) Result
+	MemAllocAsync    func(bytes uint64, stream Stream) (Address, Result)
+	MemFreeAsync     func(address Address, stream Stream) Result
+	MemHostAlloc     func(bytes uint64) (uintptr, Result) // page-locked host memory
+	MemHostFree      func(host uintptr) Result
+	MemInfo          func() (free, total uint64, r Result)                              // of the current context's device
+	CopyHostToDevice func(dst Address, src uintptr, bytes uint64, stream Stream) Result // asynchronous
+	CopyDeviceToHost func(dst uintptr, src Address, bytes uint64, stream Stream) Result // asynchronous
+
+	// CaptureMode exchanges the thread's stream capture mode (0 global,
+	// 1 thread-local, 2 relaxed) and gives the former one.
+	CaptureMode func(mode int32) (int32, Result)
+
+	// What the executor calls from C: addresses of C functions with the
+	// signatures of cuLaunchKernelEx, cuCtxGetCurrent, cuCtxSetCurrent,
+	// cuCtxGetDevice and cuStreamGetCtx. The simulator leaves them 0, and capi
+	// puts in its own.
+	LaunchKernelEx, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx uintptr
+}
+
+// Attributes of devices and kernels that dlaunch asks for (CUdevice_attribute
+// and CUfunction_attribute in cuda.h 12.0).
+const (
+	DeviceMaxThreadsPerBlock     int32 = 1
+	DeviceMaxBlockX              int32 = 2
+	DeviceMaxBlockY              int32 = 3
+	DeviceMaxBlockZ              int32 = 4
+	DeviceMaxGridX               int32 = 5
+	DeviceMaxGridY               int32 = 6
+	DeviceMaxGridZ               int32 = 7
+	DeviceMaxSharedPerBlock      int32 = 8
+	DeviceWarpSize               int32 = 10
+	DeviceMultiprocessors        int32 = 16
+	DeviceComputeMajor           int32 = 75
+	DeviceComputeMinor           int32 = 76
+	DeviceCooperativeLaunch      int32 = 95
+	DeviceMaxSharedPerBlockOptin int32 = 97
+	DeviceClusterLaunch          int32 = 120
+	KernelMaxThreadsPerBlock     int32 = 0
+	KernelStaticShared           int32 = 1
+	KernelMaxDynamicShared       int32 = 8
+	KernelClusterMustBeSet       int32 = 10
+	KernelNonPortableCluster     int32 = 14
+)

@@ -1,0 +1,244 @@
+/*
+ * The executor: what happens at every launch, in C. Go compiles a kernel's
+ * parameters into a dl_program once; dl_execute runs it: it finds the kernel,
+ * checks and packs the arguments, and calls the driver. It allocates nothing,
+ * takes no lock, and never enters Go (on the simulator, whose launch is a Go
+ * function, the driver's entry point does).
+ *
+ * What it refuses or cannot do itself comes back as a dl_fault: a reason and
+ * numbers. Package launch words it, or mends it (stages a host tensor, raises a
+ * limit) and calls again. So every check stands here, once.
+ */
+#ifndef DL_EXEC_H
+#define DL_EXEC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "dlaunch.h"
+
+/* ---- attention: one word, read once per launch; any bit leaves the fast path */
+
+enum {
+  DL_FORKED = 1,    /* this process is a forked child: never enter Go */
+  DL_EXITING = 2,   /* exit() has begun: the driver may be gone */
+  DL_POISONED = 4,  /* a sticky fault: every launch fails at once */
+  DL_UNLOADING = 8, /* a library is being unloaded: launches wait in Go */
+};
+extern _Atomic uint32_t dl_attention;
+
+/* ---- the driver, as the executor sees it */
+
+typedef struct dl_launch_config { /* CUlaunchConfig of cuda.h 12.0: 56 bytes */
+  uint32_t grid[3], block[3], shared_bytes;
+  uint64_t stream;
+  const dlaunch_attribute *attributes; /* CUlaunchAttribute has the same layout */
+  uint32_t num_attributes;
+} dl_launch_config;
+
+enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16 };
+
+typedef struct dl_driver {
+  int32_t (*launch)(const dl_launch_config *, void *function, void **params, void **extra);
+  int32_t (*ctx_get_current)(void **);
+  int32_t (*ctx_set_current)(void *);
+  int32_t (*ctx_get_device)(int32_t *);
+  int32_t (*stream_get_ctx)(void *, void **);
+  int32_t device_type;  /* kDLCUDA, or kDLCPU on the simulator */
+  int32_t num_devices;
+  uint64_t memory_base; /* on the simulator: device memory is [base, base + size) */
+  uint64_t memory_size; /* and every other address is the host's; 0 elsewhere */
+  _Atomic(void *) contexts[DL_MAX_DEVICES]; /* primary contexts, once retained */
+} dl_driver;
+extern dl_driver dl_the_driver;
+
+/* ---- what Go compiles */
+
+enum dl_op {
+  DL_OP_TENSOR = 1, /* a tensor that the prototype describes */
+  DL_OP_SCALAR,     /* a number of the format below */
+  DL_OP_POINTER,    /* `ptr`: a raw address, an integer, a null */
+  DL_OP_BYTES,      /* `bytes(n)`: exactly that many */
+  DL_OP_UNTYPED,    /* no prototype: size is known, the type may be */
+};
+
+enum dl_format { /* how a number lies in the parameter buffer */
+  DL_FORMAT_NONE = 0,
+  DL_FORMAT_BOOL,
+  DL_FORMAT_SIGNED,
+  DL_FORMAT_UNSIGNED,
+  DL_FORMAT_FLOAT,   /* f16, f32, f64 by size */
+  DL_FORMAT_BFLOAT,  /* bf16 */
+  DL_FORMAT_BITS,    /* b8 ... b64: an integer that fits signed or unsigned */
+  DL_FORMAT_ADDRESS, /* unprototyped 8 bytes: tensor, pointer or integer */
+  DL_FORMAT_OPAQUE,  /* complex, f8 ...: only DLAUNCH_ARG_BYTES */
+};
+
+enum {
+  DL_NULLABLE = 1,   /* `?` */
+  DL_WRITTEN = 2,    /* out or inout: READ_ONLY is refused */
+  DL_READ = 4,       /* in or inout */
+  DL_MARKED = 8,     /* a host tensor is welcome: the prototype is its mark */
+  DL_FORTRAN = 16,   /* @fortran */
+  DL_STRIDED = 32,   /* @strided: any layout */
+  DL_OPEN_RANK = 64, /* `...`: rank is the least */
+};
+
+typedef struct dl_step { /* one argument of the caller */
+  uint8_t op, format, flags, rank;
+  uint32_t offset, size; /* of the parameter, in the buffer, in bytes */
+  uint32_t dtype;        /* DLDataType as code | bits << 8 | lanes << 16 */
+  uint32_t dtype_mask;   /* the bits of dtype that count; 0 takes any */
+  uint32_t align;        /* the address must be a multiple; a power of two; 0 for the item size */
+  uint32_t dims;         /* index of the first of its `rank` dims (trailing ones after `...`) */
+} dl_step;
+
+typedef struct dl_dim { /* one extent that a prototype gives */
+  int32_t size;         /* >= 0: the size variable; -1: `_`; -2: the constant below */
+  int64_t value;
+} dl_dim;
+
+enum { DL_TERM_SIZE = 1, DL_TERM_PARAMETER, DL_TERM_STRIDE };
+
+typedef struct dl_term {  /* a factor of `= expr` */
+  uint8_t kind, format;
+  uint16_t index;         /* the size variable, or the step */
+  uint32_t offset;        /* PARAMETER: where it was packed ... */
+  uint32_t width;         /* ... and how wide it is; STRIDE: the axis */
+} dl_term;
+
+typedef struct dl_derived { /* a parameter that is filled in, never passed */
+  uint8_t format;
+  uint32_t offset, size;
+  int64_t factor;
+  uint32_t terms, num_terms;
+} dl_derived;
+
+typedef struct dl_limits { /* of one kernel on one device; Go fills it on demand */
+  _Atomic uint32_t ready;
+  uint32_t threads;        /* the smaller of kernel's and device's */
+  uint32_t block[3], grid[3];
+  _Atomic uint32_t shared; /* dynamic shared memory that needs no opt-in now */
+} dl_limits;
+
+typedef struct dl_program {
+  uint32_t num_steps, num_derived, num_sizes;
+  uint32_t params_size;       /* end of the last parameter */
+  const uint8_t *params;      /* the buffer's beginning: constants are in place */
+  const dl_step *steps;
+  const dl_dim *dims;
+  const dl_derived *derived;
+  const dl_term *terms;
+} dl_program;
+
+/* ---- what handles of the hot path stand for: published in C, read lock-free */
+
+typedef struct dl_object { /* the beginning of each */
+  _Atomic uint64_t id;     /* the handle; 0 once closed */
+} dl_object;
+
+typedef struct dl_kernel {
+  dl_object object;
+  void *function; /* CUkernel or CUfunction */
+  dl_program program;
+  dl_limits *limits; /* one for each device */
+} dl_kernel;
+
+typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
+  dl_object object;
+  DLTensor tensor;
+  uint64_t flags; /* DLPACK_FLAG_BITMASK_* */
+} dl_tensor;
+
+typedef struct dl_stream {
+  dl_object object;
+  uint64_t native;
+  int32_t device;
+} dl_stream;
+
+/* ---- a launch */
+
+enum dl_reason {
+  DL_OK = 0,
+  DL_ATTENTION,       /* found: the attention word */
+  DL_STALE_KERNEL,    /* the kernel handle names nothing that is open */
+  DL_STALE_STREAM,    /* found: the dlaunch_stream */
+  DL_STALE_ARGUMENT,  /* found: the handle */
+  DL_CONFIG,          /* no config, or its struct_size (found) is too small */
+  DL_COUNT,           /* found, wanted: how many arguments */
+  DL_ARGUMENTS,       /* args is NULL */
+  DL_KIND,            /* found: the argument's kind, which the parameter cannot take */
+  DL_NULL,            /* a NULL pointer, or NONE where the parameter is not nullable */
+  DL_VERSION,         /* found: DLPack major version */
+  DL_RANGE,           /* an integer that the parameter cannot hold */
+  DL_PRECISION,       /* an integer that the float cannot hold exactly, or a finite
+                         number that would become infinite */
+  DL_BYTES,           /* found, wanted: bytes */
+  DL_DTYPE,
+  DL_RANK,            /* found, wanted */
+  DL_EXTENT,          /* axis; found, wanted */
+  DL_NEGATIVE,        /* axis; found: a negative extent */
+  DL_LAYOUT,          /* axis; found, wanted: strides in elements */
+  DL_OVERLAP,         /* axis; found: the stride of an output that writes one place twice */
+  DL_NULL_DATA,       /* NULL data with elements */
+  DL_ALIGNMENT,       /* found: the address; wanted: bytes */
+  DL_READ_ONLY,
+  DL_DEVICE_TYPE,     /* found: DLDeviceType that this driver cannot reach */
+  DL_DEVICE,          /* found, wanted: device numbers of tensors */
+  DL_STREAM_DEVICE,   /* found: the stream's device, wanted: the tensors' */
+  DL_HOST,            /* a host tensor; found: 1 if it is marked in, out or inout */
+  DL_DERIVED_RANGE,   /* argument: the derived parameter's index; found: its value */
+  DL_GRID,            /* axis; found, wanted: the limit */
+  DL_BLOCK,           /* axis, or -1 for the product; found, wanted: the limit */
+  DL_SHARED,          /* found, wanted: dynamic bytes that need no opt-in now */
+  DL_ATTRIBUTES,      /* found: too many launch attributes */
+  DL_LIMITS,          /* found: device whose limits Go has not filled yet */
+  DL_TOO_LARGE,       /* the call's scratch does not suffice: found, wanted */
+  DL_DRIVER,          /* driver_code: the driver refused the launch itself */
+};
+
+typedef struct dl_fault {
+  int32_t reason;
+  int32_t argument; /* the caller's, counted from 0; -1 */
+  int32_t axis;
+  int32_t driver_code;
+  int64_t found, wanted;
+} dl_fault;
+
+typedef struct dl_range { /* what an argument lets a kernel touch: for the simulator */
+  uint32_t argument;
+  uint32_t flags;          /* DL_READ, DL_WRITTEN */
+  uint64_t data;           /* the first element's address */
+  uint64_t low, high;      /* [low, high) covers every element */
+  uint32_t dtype;
+} dl_range;
+
+/*
+ * dl_call is what a running launch is, for a driver that looks: its address
+ * follows the end mark of the `extra` list, where libcuda does not read.
+ */
+typedef struct dl_call {
+  const dl_kernel *kernel;
+  const dl_range *ranges;
+  uint32_t num_ranges;
+} dl_call;
+
+/* Called round the driver's launch alone: Python lets its lock go there. */
+typedef struct dl_hooks {
+  void *(*before)(void);
+  void (*after)(void *);
+} dl_hooks;
+
+/*
+ * dl_execute launches, or says in *fault why not and returns its reason. A
+ * caller's memory is read before the driver's launch is called, never after.
+ * `ranges` with room for one dl_range an argument, or NULL, is scratch for a
+ * simulated launch.
+ */
+int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args,
+                   uint32_t num_args, const dl_hooks *hooks, dl_fault *fault);
+
+/* dl_find gives the open object of a handle, or NULL. Valid inside a section. */
+dl_object *dl_find(uint64_t handle);
+
+#endif
