@@ -14,9 +14,6 @@ extern "C" __global__ void warp_vote(const int* x, int* kept, unsigned* ballots,
     counts[warp] = __popc(mask);
     votes[warp] = any * 2 + all;
   }
-  __syncwarp();
-  if (there) {
-    unsigned now = __activemask();
-    peers[i] = __match_any_sync(now, v & 3) ^ (unsigned)(broadcast * 31 + neighbour);
-  }
+  unsigned inside = __ballot_sync(0xffffffffu, there);
+  if (there) peers[i] = __match_any_sync(inside, v & 3) ^ (unsigned)(broadcast * 31 + neighbour);
 }
