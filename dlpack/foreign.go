@@ -1,0 +1,22 @@
+package dlpack
+
+import "unsafe"
+
+// This file is the only one of the package that follows foreign pointers. What
+// they lead to is C's: it does not move, the collector does not know it, and it
+// is there for the time of the call because the caller of the C function
+// promised so. Everything is copied out at once.
+
+// at makes a pointer of an address. Going through memory instead of a conversion
+// tells vet that no Go pointer was ever hidden in the number.
+func at[T any](address uintptr) *T {
+	return *(**T)(unsafe.Pointer(&address))
+}
+
+// copyInt64s copies n numbers, n > 0.
+func copyInt64s(address uintptr, n int) []int64 {
+	return append([]int64(nil), unsafe.Slice(at[int64](address), n)...)
+}
+
+// aligned says whether a struct with 8-byte fields can lie at the address.
+func aligned(address uintptr) bool { return address%unsafe.Alignof(int64(0)) == 0 }
