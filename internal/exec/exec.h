@@ -178,6 +178,7 @@ enum dl_reason {
   DL_RANK,            /* found, wanted */
   DL_EXTENT,          /* axis; found, wanted */
   DL_NEGATIVE,        /* axis; found: a negative extent */
+  DL_OVERFLOW,        /* axis: the elements cannot be counted in 63 bits */
   DL_LAYOUT,          /* axis; found, wanted: strides in elements */
   DL_OVERLAP,         /* axis; found: the stride of an output that writes one place twice */
   DL_NULL_DATA,       /* NULL data with elements */
@@ -187,13 +188,15 @@ enum dl_reason {
   DL_DEVICE,          /* found, wanted: device numbers of tensors */
   DL_STREAM_DEVICE,   /* found: the stream's device, wanted: the tensors' */
   DL_HOST,            /* a host tensor; found: 1 if it is marked in, out or inout */
-  DL_DERIVED_RANGE,   /* argument: the derived parameter's index; found: its value */
+  DL_DERIVED_RANGE,   /* axis: which derived parameter; found: its value */
+  DL_DERIVED_OVERFLOW, /* axis: which derived parameter: its value needs more than 64 bits */
+  DL_UNBOUND,         /* axis: which derived parameter; found: the size that no tensor gave */
   DL_GRID,            /* axis; found, wanted: the limit */
   DL_BLOCK,           /* axis, or -1 for the product; found, wanted: the limit */
   DL_SHARED,          /* found, wanted: dynamic bytes that need no opt-in now */
-  DL_ATTRIBUTES,      /* found: too many launch attributes */
+  DL_CLUSTER,         /* axis; found: blocks in the grid, wanted: a multiple of this */
+  DL_ATTRIBUTES,      /* found: too many launch attributes; wanted: the limit */
   DL_LIMITS,          /* found: device whose limits Go has not filled yet */
-  DL_TOO_LARGE,       /* the call's scratch does not suffice: found, wanted */
   DL_DRIVER,          /* driver_code: the driver refused the launch itself */
 };
 
@@ -232,13 +235,66 @@ typedef struct dl_hooks {
 /*
  * dl_execute launches, or says in *fault why not and returns its reason. A
  * caller's memory is read before the driver's launch is called, never after.
- * `ranges` with room for one dl_range an argument, or NULL, is scratch for a
- * simulated launch.
  */
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args,
                    uint32_t num_args, const dl_hooks *hooks, dl_fault *fault);
 
+/* ---- publishing and closing what launches read (slots.c, section.c) */
+
+enum { DL_KIND_KERNEL = 2, DL_KIND_TENSOR = 3, DL_KIND_ARRAY = 4, DL_KIND_STREAM = 5 };
+
+static inline uint64_t dl_kind(uint64_t handle) { return handle >> 48; }
+
 /* dl_find gives the open object of a handle, or NULL. Valid inside a section. */
 dl_object *dl_find(uint64_t handle);
+
+/* dl_publish makes an object findable under its handle: false if out of memory. */
+bool dl_publish(uint64_t handle, dl_object *object);
+void dl_unpublish(uint64_t handle);
+
+/*
+ * A launch is a section: a thread's counter is odd inside. What was unpublished
+ * may be freed once every thread that was inside then has left: readers pay two
+ * plain stores, and the closer a membarrier.
+ */
+typedef struct dl_thread {
+  _Alignas(64) _Atomic uint64_t section;
+  _Atomic uint64_t fast; /* launches that needed nothing of Go */
+  _Atomic uint32_t used;
+  struct dl_thread *next;
+} dl_thread;
+
+dl_thread *dl_enter(bool *nested);
+void dl_leave(dl_thread *thread, bool nested);
+
+/* dl_snapshot writes down who is inside a section now (at most max), after a
+ * barrier, and gives how many are. */
+typedef struct dl_reader {
+  dl_thread *thread;
+  uint64_t section;
+} dl_reader;
+uint32_t dl_snapshot(dl_reader *readers, uint32_t max);
+bool dl_has_left(const dl_reader *reader);
+uint64_t dl_fast_launches(void);
+
+/* dl_start registers the process's fork and exit marks and the barrier. */
+void dl_start(void);
+
+/* Packs a number: 0, DL_KIND, DL_RANGE, DL_PRECISION or DL_BYTES (scalar.c). */
+int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);
+int32_t dl_put_integer(uint8_t *to, uint8_t format, uint32_t size, int64_t value);
+
+/* Checks and packs one tensor (tensor.c). */
+typedef struct dl_pack {
+  const dl_kernel *kernel;
+  uint8_t *params;
+  int64_t *sizes;
+  int32_t device;  /* of the first device tensor; -1 */
+  dl_range *ranges; /* NULL unless the launch is simulated */
+  uint32_t num_ranges;
+} dl_pack;
+int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
+/* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */
+int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault);
 
 #endif

@@ -1,0 +1,337 @@
+/* One launch, from a handle and arguments to the driver's call. */
+#include "exec.h"
+
+#include <alloca.h>
+#include <string.h>
+
+dl_driver dl_the_driver;
+
+/* CUlaunchAttributeID of cuda.h 12.0 */
+enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
+/* CU_LAUNCH_PARAM_* keys of the `extra` list */
+#define PARAM_END ((void *)0)
+#define PARAM_BUFFER ((void *)1)
+#define PARAM_SIZE ((void *)2)
+
+enum { DEFAULT_STREAMS = 2, SMALL_PARAMS = 4096, LARGE_PARAMS = 32768, MAX_SIZES = 64 };
+
+static int32_t refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
+  fault->reason = reason;
+  fault->axis = axis;
+  fault->found = found;
+  fault->wanted = wanted;
+  return reason;
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+static bool is_tensor(const dlaunch_arg *arg) {
+  return (arg->kind >= DLAUNCH_ARG_TENSOR && arg->kind <= DLAUNCH_ARG_VERSIONED) || arg->kind == DLAUNCH_ARG_HANDLE;
+}
+
+static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg,
+                            dl_fault *fault) {
+  uint8_t *to = pack->params + step->offset;
+  int32_t reason = DL_KIND;
+  if (is_tensor(arg)) {
+    if (step->op == DL_OP_TENSOR || step->format == DL_FORMAT_ADDRESS) {
+      return dl_put_tensor(pack, step, index, arg, fault);
+    }
+  } else if (arg->kind == DLAUNCH_ARG_NONE) {
+    bool nullable = step->flags & DL_NULLABLE || step->format == DL_FORMAT_ADDRESS;
+    if (!nullable) return refuse(fault, DL_NULL, -1, 0, 0);
+    memset(to, 0, step->size);
+    return DL_OK;
+  } else if (arg->kind == DLAUNCH_ARG_POINTER) {
+    if (step->format == DL_FORMAT_ADDRESS) {
+      memcpy(to, &arg->value.u, sizeof arg->value.u);
+      return DL_OK;
+    }
+  } else if (step->op != DL_OP_TENSOR || arg->kind == DLAUNCH_ARG_BYTES) {
+    reason = dl_put_scalar(to, step->format, step->size, arg);
+  }
+  if (reason == DL_OK) return DL_OK;
+  return reason == DL_BYTES ? refuse(fault, reason, -1, arg->size, step->size) : refuse(fault, reason, -1, arg->kind, 0);
+}
+
+static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
+  uint64_t value = 0;
+  memcpy(&value, at, width);
+  if (format == DL_FORMAT_SIGNED && width < 8) {
+    uint32_t unused = 64 - 8 * width;
+    return (int64_t)(value << unused) >> unused;
+  }
+  return (int64_t)value;
+}
+
+/* The stride of an axis, in elements; that of an axis whose extent is at most 1
+ * means nothing, so C order's stands in. */
+static bool stride_of(const DLTensor *t, uint32_t axis, int64_t *stride) {
+  if (t->strides != NULL && t->shape[axis] > 1) {
+    *stride = t->strides[axis];
+    return true;
+  }
+  *stride = 1;
+  for (int32_t inner = (int32_t)axis + 1; inner < t->ndim; inner++) {
+    if (__builtin_mul_overflow(*stride, t->shape[inner], stride)) return false;
+  }
+  return true;
+}
+
+static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t which, dl_fault *fault) {
+  const dl_program *program = &pack->kernel->program;
+  const dl_derived *derived = &program->derived[which];
+  int64_t value = derived->factor;
+  for (uint32_t i = 0; i < derived->num_terms; i++) {
+    const dl_term *term = &program->terms[derived->terms + i];
+    int64_t factor = 0;
+    if (term->kind == DL_TERM_SIZE) {
+      factor = pack->sizes[term->index];
+      if (factor < 0) return refuse(fault, DL_UNBOUND, (int32_t)which, term->index, 0);
+    } else if (term->kind == DL_TERM_PARAMETER) {
+      factor = packed_integer(pack->params + term->offset, term->format, term->width);
+      if (term->format == DL_FORMAT_UNSIGNED && factor < 0) {
+        return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+      }
+    } else {
+      const DLTensor *t;
+      uint64_t flags;
+      if (args[term->index].kind != DLAUNCH_ARG_NONE) { /* a null tensor's strides are 0 */
+        int32_t reason = dl_tensor_of(&args[term->index], &t, &flags, fault);
+        if (reason != DL_OK) return reason;
+        if (!stride_of(t, term->width, &factor)) return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+      }
+    }
+    if (__builtin_mul_overflow(value, factor, &value)) {
+      return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+    }
+  }
+  if (dl_put_integer(pack->params + derived->offset, derived->format, derived->size, value) != DL_OK) {
+    return refuse(fault, DL_DERIVED_RANGE, (int32_t)which, value, 0);
+  }
+  return DL_OK;
+}
+
+static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
+  const dl_program *program = &pack->kernel->program;
+  if (num_args != program->num_steps) return refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
+  if (num_args != 0 && args == NULL) return refuse(fault, DL_ARGUMENTS, -1, 0, 0);
+  memcpy(pack->params, program->params, program->params_size);
+  for (uint32_t i = 0; i < program->num_sizes; i++) pack->sizes[i] = -1;
+  for (uint32_t i = 0; i < num_args; i++) {
+    int32_t reason = put_argument(pack, &program->steps[i], i, &args[i], fault);
+    if (__builtin_expect(reason != DL_OK, 0)) {
+      fault->argument = (int32_t)i;
+      return reason;
+    }
+  }
+  for (uint32_t i = 0; i < program->num_derived; i++) {
+    int32_t reason = put_derived(pack, args, i, fault);
+    if (reason != DL_OK) return reason;
+  }
+  return DL_OK;
+}
+
+/* ------------------------------------------------------------ configuration */
+
+static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
+                            dl_fault *fault) {
+  uint64_t threads = 1;
+  for (int32_t axis = 0; axis < 3; axis++) {
+    uint32_t grid = config->grid[axis], block = config->block[axis];
+    if (axis > 0) { /* 0 in y or z reads as 1 */
+      grid += grid == 0;
+      block += block == 0;
+    }
+    if (grid > limits->grid[axis] || (grid == 0 && !(config->flags & DLAUNCH_ZERO_GRID_OK))) {
+      return refuse(fault, DL_GRID, axis, grid, limits->grid[axis]);
+    }
+    if (block > limits->block[axis] || block == 0) return refuse(fault, DL_BLOCK, axis, block, limits->block[axis]);
+    threads *= block;
+    out->grid[axis] = grid;
+    out->block[axis] = block;
+  }
+  if (threads > limits->threads) return refuse(fault, DL_BLOCK, -1, (int64_t)threads, limits->threads);
+  uint32_t shared = atomic_load_explicit(&limits->shared, memory_order_relaxed);
+  if (config->shared_bytes > shared) return refuse(fault, DL_SHARED, -1, config->shared_bytes, shared);
+  out->shared_bytes = config->shared_bytes;
+  return DL_OK;
+}
+
+/* The caller's attributes, and those that the config's own fields stand for. */
+static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *config, dlaunch_attribute *room,
+                                 dl_fault *fault) {
+  uint32_t n = config->num_attributes;
+  if (n > DL_MAX_ATTRIBUTES - 2) return refuse(fault, DL_ATTRIBUTES, -1, n, DL_MAX_ATTRIBUTES - 2);
+  if (n != 0 && config->attributes == NULL) return refuse(fault, DL_ATTRIBUTES, -1, n, 0);
+  if (n != 0) memcpy(room, config->attributes, n * sizeof *room);
+  if (config->flags & DLAUNCH_COOPERATIVE) {
+    room[n++] = (dlaunch_attribute){.id = ATTRIBUTE_COOPERATIVE, .value = {1}};
+  }
+  if (config->cluster[0] != 0) {
+    uint32_t cluster[3];
+    for (int32_t axis = 0; axis < 3; axis++) {
+      cluster[axis] = config->cluster[axis] + (config->cluster[axis] == 0);
+      if (out->grid[axis] % cluster[axis] != 0) {
+        return refuse(fault, DL_CLUSTER, axis, out->grid[axis], cluster[axis]);
+      }
+    }
+    room[n] = (dlaunch_attribute){.id = ATTRIBUTE_CLUSTER};
+    memcpy(room[n++].value, cluster, sizeof cluster);
+  }
+  out->attributes = room;
+  out->num_attributes = n;
+  return DL_OK;
+}
+
+static int32_t device_of_context(const void *context) {
+  for (int32_t i = 0; i < dl_the_driver.num_devices; i++) {
+    if (atomic_load_explicit(&dl_the_driver.contexts[i], memory_order_relaxed) == context) return i;
+  }
+  return -1;
+}
+
+/*
+ * The launch's device: the stream's if it is a real one, else the first device
+ * tensor's, else the current context's, else 0. *native receives the CUstream.
+ */
+static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint64_t *native, int32_t *device,
+                             dl_fault *fault) {
+  const dl_driver *driver = &dl_the_driver;
+  int32_t streams = -1;
+  *native = config->stream;
+  if (config->stream >> 48 != 0) {
+    dl_object *object = dl_kind(config->stream) == DL_KIND_STREAM ? dl_find(config->stream) : NULL;
+    if (object == NULL) return refuse(fault, DL_STALE_STREAM, -1, (int64_t)config->stream, 0);
+    *native = ((dl_stream *)object)->native;
+    streams = ((dl_stream *)object)->device;
+  } else if (config->stream > DEFAULT_STREAMS && driver->num_devices > 1) {
+    void *context = NULL;
+    if (driver->stream_get_ctx((void *)(uintptr_t)*native, &context) == 0) streams = device_of_context(context);
+  }
+  if (streams >= 0 && tensors >= 0 && streams != tensors) {
+    return refuse(fault, DL_STREAM_DEVICE, -1, streams, tensors);
+  }
+  *device = streams >= 0 ? streams : tensors;
+  if (*device < 0 && driver->num_devices > 1 && driver->ctx_get_device != NULL) {
+    int32_t current;
+    if (driver->ctx_get_device(&current) == 0) *device = current;
+  }
+  if (*device < 0) *device = 0;
+  return DL_OK;
+}
+
+/* ---------------------------------------------------------------- the launch */
+
+/* The default streams are the current context's: where that is none, or another
+ * device's, the device's own is current for the call. */
+static bool borrow_context(uint64_t stream, int32_t device, void **former) {
+  const dl_driver *driver = &dl_the_driver;
+  if (stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL) return false;
+  void *wanted = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
+  if (driver->ctx_get_current(former) != 0 || *former == wanted) return false;
+  int32_t current;
+  if (*former != NULL && driver->ctx_get_device(&current) == 0 && current == device) return false;
+  return driver->ctx_set_current(wanted) == 0;
+}
+
+static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks,
+                      dl_fault *fault) {
+  const dl_kernel *kernel = pack->kernel;
+  size_t size = kernel->program.params_size;
+  dl_call call = {kernel, pack->ranges, pack->num_ranges};
+  void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
+  void *without[] = {PARAM_END, &call};
+  void *former = NULL;
+  bool borrowed = borrow_context(config->stream, device, &former);
+  void *state = hooks ? hooks->before() : NULL;
+  int32_t code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  if (hooks) hooks->after(state);
+  if (borrowed) dl_the_driver.ctx_set_current(former);
+  if (code == 0) return DL_OK;
+  fault->driver_code = code;
+  return refuse(fault, DL_DRIVER, -1, device, 0);
+}
+
+/* Closed handles come before any other fault of the arguments. */
+static int32_t prefer_stale(const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
+  for (uint32_t i = 0; args != NULL && i < num_args; i++) {
+    const DLTensor *t;
+    uint64_t flags;
+    dl_fault stale = {.argument = (int32_t)i};
+    if (args[i].kind == DLAUNCH_ARG_HANDLE && dl_tensor_of(&args[i], &t, &flags, &stale) == DL_STALE_ARGUMENT) {
+      *fault = stale;
+    }
+  }
+  return fault->reason;
+}
+
+static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, const dlaunch_arg *args,
+                                uint32_t num_args, const dl_hooks *hooks, dl_fault *fault) {
+  uint64_t stream;
+  int32_t device;
+  if (config == NULL) return refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
+  if (config->struct_size < sizeof *config) {
+    return refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
+  }
+  int32_t reason = put_all(pack, args, num_args, fault);
+  if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
+  if (reason != DL_OK) return reason;
+
+  const dl_limits *limits = &pack->kernel->limits[device];
+  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return refuse(fault, DL_LIMITS, -1, device, 0);
+  dl_launch_config out = {.stream = stream};
+  reason = check_limits(&out, config, limits, fault);
+  if (reason != DL_OK) return reason;
+  if (config->num_attributes == 0 && config->cluster[0] == 0 && !(config->flags & DLAUNCH_COOPERATIVE)) {
+    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, hooks, fault);
+  }
+  dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
+  reason = gather_attributes(&out, config, attributes, fault);
+  if (reason != DL_OK || out.grid[0] == 0) return reason;
+  return launch(pack, &out, device, hooks, fault);
+}
+
+/* Scratch on the stack: a frame that is not written costs nothing, but most
+ * kernels need not even reserve the large one. */
+#define WITH_SCRATCH(name, bytes)                                                                                \
+  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const dlaunch_config *config,           \
+                                                const dlaunch_arg *args, uint32_t num_args,                      \
+                                                const dl_hooks *hooks, dl_fault *fault) {                        \
+    _Alignas(16) uint8_t params[bytes];                                                                          \
+    int64_t sizes[MAX_SIZES];                                                                                    \
+    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .device = -1};                           \
+    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
+    return check_and_launch(&pack, config, args, num_args, hooks, fault);                                        \
+  }
+WITH_SCRATCH(with_small_scratch, SMALL_PARAMS)
+WITH_SCRATCH(with_large_scratch, LARGE_PARAMS)
+
+int32_t dl_execute(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                   const dl_hooks *hooks, dl_fault *fault) {
+  *fault = (dl_fault){.argument = -1, .axis = -1};
+  bool nested;
+  dl_thread *thread = dl_enter(&nested);
+  uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
+  int32_t reason;
+  if (__builtin_expect(attention != 0 || thread == NULL, 0)) {
+    reason = refuse(fault, DL_ATTENTION, -1, attention, 0);
+    if (thread == NULL) return reason;
+  } else {
+    dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
+    if (__builtin_expect(object == NULL, 0)) {
+      reason = refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
+    } else {
+      dl_kernel *kernel = (dl_kernel *)object;
+      bool small = kernel->program.params_size <= SMALL_PARAMS;
+      reason = (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
+      if (__builtin_expect(reason != DL_OK && reason != DL_DRIVER, 0)) reason = prefer_stale(args, num_args, fault);
+    }
+  }
+  if (reason == DL_OK && !nested) {
+    uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
+    atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);
+  }
+  dl_leave(thread, nested);
+  return reason;
+}

@@ -1,0 +1,227 @@
+// Package exec is the executor: what happens at every launch, in C (exec.h says
+// how), and its Go face. Go compiles a Program for a kernel and publishes it
+// under a handle; launches run it without entering Go.
+package exec
+
+/*
+#cgo CFLAGS: -std=gnu11 -O2 -Wall
+#include <stdlib.h>
+#include <string.h>
+#include "exec.h"
+
+static dl_kernel *make_kernel(void *function, uint32_t devices) {
+	dl_kernel *k = calloc(1, sizeof *k);
+	if (k == NULL) return NULL;
+	k->limits = calloc(devices, sizeof *k->limits);
+	k->function = function;
+	return k;
+}
+static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
+	dl_limits *to = &k->limits[device];
+	to->threads = l->threads;
+	memcpy(to->block, l->block, sizeof to->block);
+	memcpy(to->grid, l->grid, sizeof to->grid);
+	atomic_store(&to->shared, l->shared);
+	atomic_store(&to->ready, 1);
+}
+static void set_shared(dl_kernel *k, uint32_t device, uint32_t bytes) { atomic_store(&k->limits[device].shared, bytes); }
+static void set_context(uint32_t device, void *context) { atomic_store(&dl_the_driver.contexts[device], context); }
+static void *at(uintptr_t address) { return (void *)address; }
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"dlaunch/internal/status"
+)
+
+// MaxDevices is how many devices the executor has room for.
+const MaxDevices = C.DL_MAX_DEVICES
+
+// MaxSizes is how many size names a prototype may have.
+const MaxSizes = 64
+
+// MaxParams is the largest parameter buffer in bytes: CUDA's own limit from
+// driver 12.1 on, for sm_70 and newer.
+const MaxParams = 32764
+
+// Driver is what the executor calls: addresses of C functions.
+type Driver struct {
+	Launch, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx uintptr
+
+	DeviceType int32  // the DLDeviceType of its device memory
+	Devices    int    // at most MaxDevices
+	MemoryBase uint64 // of the simulator's device memory; size 0 elsewhere
+	MemorySize uint64
+}
+
+// SetDriver is called once, before the first kernel is published.
+func SetDriver(d Driver) {
+	C.dl_start()
+	t := &C.dl_the_driver
+	*(*uintptr)(unsafe.Pointer(&t.launch)) = d.Launch
+	*(*uintptr)(unsafe.Pointer(&t.ctx_get_current)) = d.CtxGetCurrent
+	*(*uintptr)(unsafe.Pointer(&t.ctx_set_current)) = d.CtxSetCurrent
+	*(*uintptr)(unsafe.Pointer(&t.ctx_get_device)) = d.CtxGetDevice
+	*(*uintptr)(unsafe.Pointer(&t.stream_get_ctx)) = d.StreamGetCtx
+	t.device_type = C.int32_t(d.DeviceType)
+	t.num_devices = C.int32_t(d.Devices)
+	t.memory_base = C.uint64_t(d.MemoryBase)
+	t.memory_size = C.uint64_t(d.MemorySize)
+}
+
+// SetContext says which primary context a device has.
+func SetContext(device int, context uintptr) {
+	C.set_context(C.uint32_t(device), C.at(C.uintptr_t(context)))
+}
+
+// Kernel is a kernel as launches see it: C memory, never moved.
+type Kernel struct{ c *C.dl_kernel }
+
+// NewKernel copies a program into C memory.
+func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error) {
+	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices))
+	if k == nil {
+		return nil, outOfMemory()
+	}
+	p := &k.program
+	p.num_steps = C.uint32_t(len(program.Steps))
+	p.num_derived = C.uint32_t(len(program.Derived))
+	p.num_sizes = C.uint32_t(program.Sizes)
+	p.params_size = C.uint32_t(len(program.Params))
+	p.params = (*C.uint8_t)(toC(program.Params))
+	p.steps = (*C.dl_step)(toC(program.Steps))
+	p.dims = (*C.dl_dim)(toC(program.Dims))
+	p.derived = (*C.dl_derived)(toC(program.Derived))
+	p.terms = (*C.dl_term)(toC(program.Terms))
+	return &Kernel{k}, nil
+}
+
+// toC copies a slice into memory that C frees.
+func toC[T any](slice []T) unsafe.Pointer {
+	if len(slice) == 0 {
+		return nil
+	}
+	var item T
+	bytes := C.size_t(len(slice)) * C.size_t(unsafe.Sizeof(item))
+	memory := C.malloc(bytes)
+	C.memcpy(memory, unsafe.Pointer(&slice[0]), bytes)
+	return memory
+}
+
+// Publish makes the kernel launchable under its handle.
+func (k *Kernel) Publish(handle uint64) error { return publish(handle, &k.c.object) }
+
+// SetLimits completes what a launch on one device is checked against.
+func (k *Kernel) SetLimits(device int, l Limits) {
+	c := C.dl_limits{threads: C.uint32_t(l.Threads), shared: C.uint32_t(l.Shared)}
+	for i := range 3 {
+		c.block[i], c.grid[i] = C.uint32_t(l.Block[i]), C.uint32_t(l.Grid[i])
+	}
+	C.set_limits(k.c, C.uint32_t(device), &c)
+}
+
+// SetShared raises the dynamic shared memory that needs no further opt-in.
+func (k *Kernel) SetShared(device int, bytes uint32) {
+	C.set_shared(k.c, C.uint32_t(device), C.uint32_t(bytes))
+}
+
+// Function is the driver's kernel.
+func (k *Kernel) Function() uintptr { return uintptr(k.c.function) }
+
+// Free gives the memory back: after Unpublish, in a function given to Retire.
+func (k *Kernel) Free() {
+	p := &k.c.program
+	for _, memory := range []unsafe.Pointer{
+		unsafe.Pointer(p.params), unsafe.Pointer(p.steps), unsafe.Pointer(p.dims),
+		unsafe.Pointer(p.derived), unsafe.Pointer(p.terms), unsafe.Pointer(k.c.limits), unsafe.Pointer(k.c),
+	} {
+		C.free(memory)
+	}
+}
+
+// Tensor is an array or imported tensor as launches see it: a DLTensor in C
+// memory, with its shape and strides behind it.
+type Tensor struct{ c *C.dl_tensor }
+
+// NewTensor makes a C-contiguous tensor.
+func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape []int64, flags uint64) (*Tensor, error) {
+	words := 2 * len(shape)
+	t := (*C.dl_tensor)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_tensor{}))+C.size_t(8*words)))
+	if t == nil {
+		return nil, outOfMemory()
+	}
+	t.tensor.data = C.at(C.uintptr_t(data))
+	*(*int32)(unsafe.Pointer(&t.tensor.device.device_type)) = deviceType
+	t.tensor.device.device_id = C.int32_t(device)
+	*(*uint32)(unsafe.Pointer(&t.tensor.dtype)) = dtype
+	t.tensor.ndim = C.int32_t(len(shape))
+	t.flags = C.uint64_t(flags)
+	if len(shape) > 0 {
+		room := unsafe.Slice((*int64)(unsafe.Add(unsafe.Pointer(t), unsafe.Sizeof(*t))), words)
+		copy(room, shape)
+		stride := int64(1)
+		for i := len(shape) - 1; i >= 0; i-- {
+			room[len(shape)+i] = stride
+			stride *= max(shape[i], 1)
+		}
+		t.tensor.shape = (*C.int64_t)(unsafe.Pointer(&room[0]))
+		t.tensor.strides = (*C.int64_t)(unsafe.Pointer(&room[len(shape)]))
+	}
+	return &Tensor{t}, nil
+}
+
+// Publish makes the tensor usable as an argument under its handle.
+func (t *Tensor) Publish(handle uint64) error { return publish(handle, &t.c.object) }
+
+// Pointer is the address of the DLTensor, which lives until Free.
+func (t *Tensor) Pointer() unsafe.Pointer { return unsafe.Pointer(&t.c.tensor) }
+
+// Free gives the memory back, as Kernel.Free does.
+func (t *Tensor) Free() { C.free(unsafe.Pointer(t.c)) }
+
+// Stream is a dlaunch_stream as launches see it.
+type Stream struct{ c *C.dl_stream }
+
+// NewStream makes one from the driver's stream.
+func NewStream(native uint64, device int32) (*Stream, error) {
+	s := (*C.dl_stream)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_stream{}))))
+	if s == nil {
+		return nil, outOfMemory()
+	}
+	s.native, s.device = C.uint64_t(native), C.int32_t(device)
+	return &Stream{s}, nil
+}
+
+// Publish makes the stream usable in a configuration under its handle.
+func (s *Stream) Publish(handle uint64) error { return publish(handle, &s.c.object) }
+
+// Free gives the memory back, as Kernel.Free does.
+func (s *Stream) Free() { C.free(unsafe.Pointer(s.c)) }
+
+func publish(handle uint64, object *C.dl_object) error {
+	if !C.dl_publish(C.uint64_t(handle), object) {
+		return outOfMemory()
+	}
+	return nil
+}
+
+func outOfMemory() error {
+	return status.Errorf(status.Memory, "dlaunch: out of host memory")
+}
+
+// Unpublish makes a handle stale for every launch that begins from now on.
+func Unpublish(handle uint64) { C.dl_unpublish(C.uint64_t(handle)) }
+
+// Launch runs a published kernel, as dlaunch_launch does, and gives what came of
+// it: Reason is OK, or says why not.
+func Launch(kernel uint64, config *Config, args []Arg) Fault {
+	var fault C.dl_fault
+	C.dl_execute(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
+		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), nil, &fault)
+	return *(*Fault)(unsafe.Pointer(&fault))
+}
+
+// FastLaunches counts the launches that needed nothing of Go.
+func FastLaunches() uint64 { return uint64(C.dl_fast_launches()) }

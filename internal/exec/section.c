@@ -1,0 +1,97 @@
+/* Sections: how closing waits for launches, at no cost to the launches. */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "exec.h"
+
+_Atomic uint32_t dl_attention;
+
+static _Atomic(dl_thread *) threads;     /* every record ever made; none is freed */
+static pthread_key_t leaving;            /* its destructor gives a record back */
+static bool asymmetric;                  /* membarrier serves: a section need not fence */
+static __thread dl_thread *mine __attribute__((tls_model("initial-exec")));
+
+static void thread_ends(void *record) {
+  mine = NULL; /* a later destructor of this thread that launches enrols again */
+  atomic_store_explicit(&((dl_thread *)record)->used, 0, memory_order_release);
+}
+
+static void forked(void) {
+  atomic_fetch_or(&dl_attention, DL_FORKED);
+}
+
+void dl_start(void) {
+  pthread_key_create(&leaving, thread_ends);
+  pthread_atfork(NULL, NULL, forked);
+  asymmetric = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+static dl_thread *enrol(void) {
+  dl_thread *t;
+  for (t = atomic_load(&threads); t != NULL; t = t->next) {
+    uint32_t unused = 0;
+    if (atomic_compare_exchange_strong(&t->used, &unused, 1)) break;
+  }
+  if (t == NULL) {
+    t = aligned_alloc(_Alignof(dl_thread), sizeof *t);
+    if (t == NULL) return NULL;
+    *t = (dl_thread){.used = 1};
+    t->next = atomic_load(&threads);
+    while (!atomic_compare_exchange_weak(&threads, &t->next, t)) {
+    }
+  }
+  pthread_setspecific(leaving, t);
+  return mine = t;
+}
+
+dl_thread *dl_enter(bool *nested) {
+  dl_thread *t = mine;
+  if (__builtin_expect(t == NULL, 0) && (t = enrol()) == NULL) return NULL;
+  uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
+  *nested = section & 1; /* a hook inside the driver launches: the outer section serves */
+  if (*nested) return t;
+  atomic_store_explicit(&t->section, section + 1, memory_order_relaxed);
+  if (__builtin_expect(asymmetric, 1)) {
+    atomic_signal_fence(memory_order_seq_cst); /* membarrier in dl_snapshot is the other half */
+  } else {
+    atomic_thread_fence(memory_order_seq_cst);
+  }
+  return t;
+}
+
+void dl_leave(dl_thread *t, bool nested) {
+  if (nested) return;
+  uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
+  atomic_store_explicit(&t->section, section + 1, memory_order_release);
+}
+
+uint32_t dl_snapshot(dl_reader *readers, uint32_t max) {
+  if (asymmetric) {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  } else {
+    atomic_thread_fence(memory_order_seq_cst);
+  }
+  uint32_t n = 0;
+  for (dl_thread *t = atomic_load(&threads); t != NULL; t = t->next) {
+    uint64_t section = atomic_load_explicit(&t->section, memory_order_acquire);
+    if (!(section & 1)) continue;
+    if (n < max) readers[n] = (dl_reader){t, section};
+    n++;
+  }
+  return n;
+}
+
+bool dl_has_left(const dl_reader *reader) {
+  return atomic_load_explicit(&reader->thread->section, memory_order_acquire) != reader->section;
+}
+
+uint64_t dl_fast_launches(void) {
+  uint64_t sum = 0;
+  for (dl_thread *t = atomic_load(&threads); t != NULL; t = t->next) {
+    sum += atomic_load_explicit(&t->fast, memory_order_relaxed);
+  }
+  return sum;
+}

@@ -1,0 +1,223 @@
+/* Tensors: every check that a prototype asks for, and the pointer. */
+#include <string.h>
+
+#include "exec.h"
+
+enum { MAX_RANK = 64 };
+
+static int32_t refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
+  fault->reason = reason;
+  fault->axis = axis;
+  fault->found = found;
+  fault->wanted = wanted;
+  return reason;
+}
+
+int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault) {
+  *flags = 0;
+  switch (arg->kind) {
+    case DLAUNCH_ARG_TENSOR:
+    case DLAUNCH_ARG_MANAGED: /* its DLTensor comes first */
+      *tensor = arg->value.tensor;
+      return *tensor ? DL_OK : refuse(fault, DL_NULL, -1, 0, 0);
+    case DLAUNCH_ARG_VERSIONED: {
+      const struct DLManagedTensorVersioned *versioned = arg->value.versioned;
+      if (versioned == NULL) return refuse(fault, DL_NULL, -1, 0, 0);
+      if (versioned->version.major != DLPACK_MAJOR_VERSION) {
+        return refuse(fault, DL_VERSION, -1, versioned->version.major, DLPACK_MAJOR_VERSION);
+      }
+      *tensor = &versioned->dl_tensor;
+      *flags = versioned->flags;
+      return DL_OK;
+    }
+    case DLAUNCH_ARG_HANDLE: {
+      uint64_t kind = dl_kind(arg->value.handle);
+      dl_object *object = dl_find(arg->value.handle);
+      if (object == NULL || (kind != DL_KIND_ARRAY && kind != DL_KIND_TENSOR)) {
+        return refuse(fault, DL_STALE_ARGUMENT, -1, (int64_t)arg->value.handle, 0);
+      }
+      *tensor = &((dl_tensor *)object)->tensor;
+      *flags = ((dl_tensor *)object)->flags;
+      return DL_OK;
+    }
+    default:
+      return refuse(fault, DL_KIND, -1, arg->kind, 0);
+  }
+}
+
+static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
+
+static uint32_t packed_dtype(DLDataType dtype) {
+  return dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
+}
+
+/* An extent against what the prototype says of it; the first tensor to name a
+ * size gives it its value. */
+static bool extent_fits(const dl_dim *dim, int64_t *sizes, int64_t extent, int64_t *wanted) {
+  if (dim->size == -1) return true;
+  if (dim->size == -2) {
+    *wanted = dim->value;
+    return extent == dim->value;
+  }
+  int64_t *size = &sizes[dim->size];
+  if (*size < 0) *size = extent;
+  *wanted = *size;
+  return extent == *size;
+}
+
+/*
+ * Walks the axes in the order in which they ought to lie in memory, innermost
+ * first. *empty tells of a zero extent: then strides mean nothing.
+ */
+static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t, bool *empty, int64_t *elements,
+                           dl_fault *fault) {
+  bool fortran = step->flags & DL_FORTRAN, strided = step->flags & DL_STRIDED;
+  int32_t leading = t->ndim - step->rank;
+  const dl_dim *dims = pack->kernel->program.dims + step->dims;
+  int64_t contiguous = 1, bad_found = 0, bad_wanted = 0;
+  int32_t bad = -1;
+  *empty = false;
+  for (int32_t n = 0; n < t->ndim; n++) {
+    int32_t axis = fortran ? n : t->ndim - 1 - n;
+    int64_t extent = t->shape[axis], wanted;
+    if (extent < 0) return refuse(fault, DL_NEGATIVE, axis, extent, 0);
+    if (axis >= leading && step->op == DL_OP_TENSOR &&
+        !extent_fits(&dims[axis - leading], pack->sizes, extent, &wanted)) {
+      return refuse(fault, DL_EXTENT, axis, extent, wanted);
+    }
+    int64_t stride = contiguous;
+    if (t->strides != NULL) {
+      stride = t->strides[axis];
+    } else if (fortran) { /* NULL is C order, whatever is wanted */
+      stride = 1;
+      for (int32_t inner = axis + 1; inner < t->ndim; inner++) {
+        if (__builtin_mul_overflow(stride, t->shape[inner], &stride)) {
+          return refuse(fault, DL_OVERFLOW, inner, t->shape[inner], 0);
+        }
+      }
+    }
+    if (extent > 1 && stride != contiguous && bad < 0) {
+      bad = axis;
+      bad_found = stride;
+      bad_wanted = contiguous;
+    }
+    if (extent == 0) {
+      *empty = true;
+    } else if (__builtin_mul_overflow(contiguous, extent, &contiguous)) {
+      return refuse(fault, DL_OVERFLOW, axis, extent, 0);
+    }
+  }
+  *elements = *empty ? 0 : contiguous;
+  if (bad >= 0 && !strided && !*empty) return refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
+  return DL_OK;
+}
+
+/* What a kernel writes must have one place for each element: the axes, from the
+ * smallest step up, must each step over all that lies below. */
+static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
+  uint64_t done = 0; /* a bit an axis: MAX_RANK of them */
+  unsigned __int128 reach = 0;
+  for (;;) {
+    int32_t next = -1;
+    uint64_t smallest = 0;
+    for (int32_t axis = 0; axis < t->ndim; axis++) {
+      if (t->shape[axis] <= 1 || done >> axis & 1) continue;
+      uint64_t stride = t->strides[axis] < 0 ? -(uint64_t)t->strides[axis] : (uint64_t)t->strides[axis];
+      if (next >= 0 && stride >= smallest) continue;
+      smallest = stride;
+      next = axis;
+    }
+    if (next < 0) return DL_OK;
+    if (smallest <= reach) return refuse(fault, DL_OVERLAP, next, t->strides[next], 0);
+    reach += (unsigned __int128)smallest * (uint64_t)(t->shape[next] - 1);
+    done |= UINT64_C(1) << next;
+  }
+}
+
+/* The bytes that hold every element: [low, high) around the first one. */
+static void extent_bytes(const DLTensor *t, uint64_t address, int64_t elements, dl_range *range) {
+  __int128 bits = (__int128)item_bits(t->dtype), first = 0, last = 0;
+  range->data = range->low = range->high = address;
+  if (elements == 0) return;
+  if (t->strides == NULL) last = elements - 1;
+  for (int32_t axis = 0; t->strides != NULL && axis < t->ndim; axis++) {
+    __int128 reach = (__int128)t->strides[axis] * (t->shape[axis] - 1);
+    *(reach < 0 ? &first : &last) += reach;
+  }
+  __int128 low = address + first * bits / 8, high = address + ((last + 1) * bits + 7) / 8;
+  range->low = low > 0 ? (uint64_t)low : 0;
+  range->high = high < (__int128)UINT64_MAX ? (uint64_t)high : UINT64_MAX;
+}
+
+/* Where the memory is: DL_OK for what this driver's kernels reach, DL_HOST, or why not. */
+static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, bool marked, dl_fault *fault) {
+  const dl_driver *driver = &dl_the_driver;
+  int32_t type = (int32_t)t->device.device_type;
+  if (driver->memory_size != 0) {
+    if (type != kDLCPU) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCPU);
+    if (address - driver->memory_base >= driver->memory_size && address != 0 && !marked) {
+      return refuse(fault, DL_HOST, -1, 0, 0);
+    }
+    return DL_OK; /* a host tensor that is marked is used in place */
+  }
+  if (type == kDLCPU) return refuse(fault, DL_HOST, -1, marked, 0);
+  if (type == kDLCUDAHost || type == kDLCUDAManaged) return DL_OK; /* no device number: all reach it */
+  if (type != kDLCUDA) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCUDA);
+  if (pack->device < 0) pack->device = t->device.device_id;
+  if (pack->device != t->device.device_id) {
+    return refuse(fault, DL_DEVICE, -1, t->device.device_id, pack->device);
+  }
+  if (pack->device >= driver->num_devices) {
+    return refuse(fault, DL_DEVICE, -1, t->device.device_id, -driver->num_devices);
+  }
+  return DL_OK;
+}
+
+int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault) {
+  const DLTensor *t;
+  uint64_t flags;
+  int32_t reason = dl_tensor_of(arg, &t, &flags, fault);
+  if (reason != DL_OK) return reason;
+
+  uint32_t dtype = packed_dtype(t->dtype);
+  if (((dtype ^ step->dtype) & step->dtype_mask) != 0) return refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  if (t->ndim < step->rank || (t->ndim > step->rank && !(step->flags & DL_OPEN_RANK))) {
+    return refuse(fault, DL_RANK, -1, t->ndim, step->rank);
+  }
+  if (t->ndim > MAX_RANK) return refuse(fault, DL_RANK, -1, t->ndim, MAX_RANK);
+  if (t->ndim > 0 && t->shape == NULL) return refuse(fault, DL_NULL, 0, 0, 0);
+
+  bool empty;
+  int64_t elements;
+  reason = check_shape(pack, step, t, &empty, &elements, fault);
+  if (reason != DL_OK) return reason;
+
+  uint64_t address = (uint64_t)(uintptr_t)t->data;
+  if (address != 0) address += t->byte_offset;
+  if (address == 0 && !empty) return refuse(fault, DL_NULL_DATA, -1, elements, 0);
+  uint64_t item = (item_bits(t->dtype) + 7) / 8;
+  uint64_t align = item != 0 && (item & (item - 1)) == 0 && item <= 16 ? item : 1;
+  if (step->align > align) align = step->align;
+  if (!empty && (address & (align - 1)) != 0) return refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
+
+  bool written = step->flags & DL_WRITTEN || arg->flags & DLAUNCH_OUT;
+  if (written && flags & DLPACK_FLAG_BITMASK_READ_ONLY) return refuse(fault, DL_READ_ONLY, -1, 0, 0);
+  if (written && t->strides != NULL && step->flags & DL_STRIDED && !empty) {
+    reason = check_overlap(t, fault);
+    if (reason != DL_OK) return reason;
+  }
+  bool marked = step->flags & DL_MARKED || arg->flags & (DLAUNCH_IN | DLAUNCH_OUT);
+  reason = check_place(pack, t, address, marked, fault);
+  if (reason != DL_OK) return reason;
+
+  memcpy(pack->params + step->offset, &address, sizeof address);
+  if (__builtin_expect(pack->ranges != NULL, 0)) {
+    dl_range *range = &pack->ranges[pack->num_ranges++];
+    extent_bytes(t, address, elements, range);
+    range->argument = index;
+    range->flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
+                   (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
+    range->dtype = dtype;
+  }
+  return DL_OK;
+}
