@@ -161,7 +161,7 @@ def integers_of(x, y, z, w):
     high = (x * y >> 32) + signed(z, 24) * signed(w, 24) + abs(z) + abs(x - y) + 5
     dot = sum(signed(x >> s, 8) * signed(y >> s, 8) for s in (0, 8, 16, 24)) + z + min(x, w) - max(y, z)
     wide = truncated(x << 32 | y & 2**32 - 1, z | 1) + w * x + (x * y >> 2)
-    return (quotient, x - quotient * by, signed(high, 32), signed(dot, 32)), signed(wide, 64)
+    return (quotient, y - truncated(y, by) * by, signed(high, 32), signed(dot, 32)), signed(wide, 64)
 
 
 @kernel("integers.ptx", "integers(x: i32[n, 4] @align(16), y: out i32[n, 4] @align(16), narrow: i8[n, 2], sums: out i16[n], wide: out i64[n], n: i32 = n)", [1, 200])
