@@ -1,0 +1,98 @@
+package prototype
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"dlaunch/internal/status"
+)
+
+// errorAt words a refusal: the column, what is wrong, and the place shown.
+func errorAt(text string, at int, format string, args ...any) error {
+	return status.Errorf(status.Prototype, "prototype, column %d: %s%s", at+1, fmt.Sprintf(format, args...), excerpt(text, at))
+}
+
+// excerpt shows the neighbourhood of an offset with a caret beneath it. It is
+// short, since an error message has an end.
+func excerpt(text string, at int) string {
+	const around = 32
+	start, end := max(0, at-around), min(len(text), at+around)
+	for start > 0 && !utf8.RuneStart(text[start]) {
+		start--
+	}
+	for end < len(text) && !utf8.RuneStart(text[end]) {
+		end++
+	}
+	before, after := "", ""
+	if start > 0 {
+		before = "..."
+	}
+	if end < len(text) {
+		after = "..."
+	}
+	line := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return ' '
+			}
+			return r
+		}, s)
+	}
+	left := before + line(text[start:at])
+	return "\n  " + left + line(text[at:end]) + after + "\n  " + strings.Repeat(" ", utf8.RuneCountInString(left)) + "^"
+}
+
+// quote shows a token in a message.
+func (t token) quote() string {
+	if t.kind == tokenEnd {
+		return "the end"
+	}
+	return quote(t.text)
+}
+
+func quote(text string) string {
+	const longest = 40
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	}
+	return `"` + strings.ToValidUTF8(text, "\uFFFD") + `"`
+}
+
+// didYouMean gives "; did you mean f32?" when one of the words is near.
+func didYouMean(word string, known []string) string {
+	best, least := "", 3 // more than two edits are another word
+	for _, candidate := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least && d < len(candidate) {
+			best, least = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// distance counts the insertions, deletions and replacements between two words.
+func distance(a, b string) int {
+	if len(a) > len(b)+2 || len(b) > len(a)+2 {
+		return 3 // too far: and a long word costs nothing
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
