@@ -16,8 +16,14 @@ func errorAt(text string, at int, format string, args ...any) error {
 // excerpt shows the neighbourhood of an offset with a caret beneath it. It is
 // short, since an error message has an end.
 func excerpt(text string, at int) string {
-	const around = 32
-	start, end := max(0, at-around), min(len(text), at+around)
+	const around, dots = 32, 3
+	start, end := at-around, at+around
+	if start <= dots {
+		start = 0
+	}
+	if end+dots >= len(text) {
+		end = len(text)
+	}
 	for start > 0 && !utf8.RuneStart(text[start]) {
 		start--
 	}
@@ -31,16 +37,18 @@ func excerpt(text string, at int) string {
 	if end < len(text) {
 		after = "..."
 	}
-	line := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, s)
-	}
-	left := before + line(text[start:at])
-	return "\n  " + left + line(text[at:end]) + after + "\n  " + strings.Repeat(" ", utf8.RuneCountInString(left)) + "^"
+	left := before + printable(text[start:at])
+	return "\n  " + left + printable(text[at:end]) + after + "\n  " + strings.Repeat(" ", utf8.RuneCountInString(left)) + "^"
+}
+
+// printable makes one line of valid UTF-8, with as many characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // quote shows a token in a message.
@@ -56,7 +64,7 @@ func quote(text string) string {
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "..."
 	}
-	return `"` + strings.ToValidUTF8(text, "\uFFFD") + `"`
+	return `"` + printable(text) + `"`
 }
 
 // didYouMean gives "; did you mean f32?" when one of the words is near.

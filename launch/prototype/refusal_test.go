@@ -184,6 +184,25 @@ func TestPicture(t *testing.T) {
 		"    ^")
 }
 
+// A character of several bytes at either end of the picture is not torn, and what
+// cannot be printed is a blank.
+func TestPictureOfOddText(t *testing.T) {
+	for shift := range 4 {
+		text := "k(" + strings.Repeat("a", 40+shift) + ": f32 " + strings.Repeat("é", 60) + ")"
+		_, err := Parse(text)
+		lines := strings.Split(err.Error(), "\n")
+		require.Len(t, lines, 3)
+		require.NotContains(t, lines[1], "\uFFFD")
+		require.Equal(t, strings.Index(lines[1], "é"), strings.Index(lines[2], "^"))
+
+		_, err = Parse("(" + strings.Repeat("é", 60) + strings.Repeat("b", shift) + "\x01)(a: f32)")
+		lines = strings.Split(err.Error(), "\n")
+		require.Len(t, lines, 3)
+		require.NotContains(t, lines[1], "\uFFFD")
+		require.True(t, strings.HasPrefix(lines[0], fmt.Sprintf("prototype, column %d: \" \" cannot be here", 122+shift)), lines[0])
+	}
+}
+
 func TestLimits(t *testing.T) {
 	params := func(n int) string {
 		var list []string
