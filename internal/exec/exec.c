@@ -221,6 +221,26 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
   return DL_OK;
 }
 
+int32_t dl_device_of(const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args, int32_t *device,
+                     dl_fault *fault) {
+  bool nested;
+  dl_thread *thread = dl_enter(&nested);
+  if (thread == NULL) return refuse(fault, DL_ATTENTION, -1, 0, 0);
+  int32_t tensors = -1;
+  for (uint32_t i = 0; i < num_args && tensors < 0; i++) {
+    const DLTensor *t;
+    uint64_t flags;
+    if (is_tensor(&args[i]) && dl_tensor_of(&args[i], &t, &flags, fault) == DL_OK &&
+        t->device.device_type == kDLCUDA) {
+      tensors = t->device.device_id;
+    }
+  }
+  uint64_t native;
+  int32_t reason = choose_device(config, tensors, &native, device, fault);
+  dl_leave(thread, nested);
+  return reason;
+}
+
 /* ---------------------------------------------------------------- the launch */
 
 /* The default streams are the current context's: where that is none, or another
@@ -239,7 +259,7 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
                       dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
-  dl_call call = {kernel, pack->ranges, pack->num_ranges};
+  dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
   void *without[] = {PARAM_END, &call};
   void *former = NULL;
@@ -307,31 +327,42 @@ static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, con
 WITH_SCRATCH(with_small_scratch, SMALL_PARAMS)
 WITH_SCRATCH(with_large_scratch, LARGE_PARAMS)
 
-int32_t dl_execute(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+static int32_t run(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault) {
+  dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
+  if (__builtin_expect(object == NULL, 0)) return refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
+  const dl_kernel *kernel = (const dl_kernel *)object;
+  bool small = kernel->program.params_size <= SMALL_PARAMS;
+  int32_t reason =
+      (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
+  if (__builtin_expect(reason == DL_OK || reason == DL_DRIVER, 1)) return reason;
+  return prefer_stale(args, num_args, fault);
+}
+
+/* The caller's first attempt counts as fast; one that Go has mended does not. */
+static int32_t execute(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                       const dl_hooks *hooks, bool first, dl_fault *fault) {
   *fault = (dl_fault){.argument = -1, .axis = -1};
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
-  int32_t reason;
-  if (__builtin_expect(attention != 0 || thread == NULL, 0)) {
-    reason = refuse(fault, DL_ATTENTION, -1, attention, 0);
-    if (thread == NULL) return reason;
-  } else {
-    dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
-    if (__builtin_expect(object == NULL, 0)) {
-      reason = refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
-    } else {
-      dl_kernel *kernel = (dl_kernel *)object;
-      bool small = kernel->program.params_size <= SMALL_PARAMS;
-      reason = (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
-      if (__builtin_expect(reason != DL_OK && reason != DL_DRIVER, 0)) reason = prefer_stale(args, num_args, fault);
-    }
-  }
-  if (reason == DL_OK && !nested) {
+  if (__builtin_expect(thread == NULL, 0)) return refuse(fault, DL_ATTENTION, -1, attention, 0);
+  int32_t reason = __builtin_expect(attention != 0, 0) ? refuse(fault, DL_ATTENTION, -1, attention, 0)
+                                                       : run(handle, config, args, num_args, hooks, fault);
+  if (reason == DL_OK && first) {
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);
   }
   dl_leave(thread, nested);
   return reason;
+}
+
+int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                   const dl_hooks *hooks, dl_fault *fault) {
+  return execute(kernel, config, args, num_args, hooks, true, fault);
+}
+
+int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                         dl_fault *fault) {
+  return execute(kernel, config, args, num_args, NULL, false, fault);
 }

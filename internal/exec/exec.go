@@ -58,7 +58,7 @@ type Driver struct {
 
 // SetDriver is called once, before the first kernel is published.
 func SetDriver(d Driver) {
-	C.dl_start()
+	C.dl_at_exit()
 	t := &C.dl_the_driver
 	*(*uintptr)(unsafe.Pointer(&t.launch)) = d.Launch
 	*(*uintptr)(unsafe.Pointer(&t.ctx_get_current)) = d.CtxGetCurrent
@@ -145,10 +145,10 @@ func (k *Kernel) Free() {
 // memory, with its shape and strides behind it.
 type Tensor struct{ c *C.dl_tensor }
 
-// NewTensor makes a C-contiguous tensor.
-func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape []int64, flags uint64) (*Tensor, error) {
-	words := 2 * len(shape)
-	t := (*C.dl_tensor)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_tensor{}))+C.size_t(8*words)))
+// NewTensor makes a tensor; strides are in elements, nil is C order.
+func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strides []int64) (*Tensor, error) {
+	rank := len(shape)
+	t := (*C.dl_tensor)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_tensor{}))+C.size_t(2*rank)*8))
 	if t == nil {
 		return nil, outOfMemory()
 	}
@@ -156,27 +156,28 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape []int6
 	*(*int32)(unsafe.Pointer(&t.tensor.device.device_type)) = deviceType
 	t.tensor.device.device_id = C.int32_t(device)
 	*(*uint32)(unsafe.Pointer(&t.tensor.dtype)) = dtype
-	t.tensor.ndim = C.int32_t(len(shape))
-	t.flags = C.uint64_t(flags)
-	if len(shape) > 0 {
-		room := unsafe.Slice((*int64)(unsafe.Add(unsafe.Pointer(t), unsafe.Sizeof(*t))), words)
-		copy(room, shape)
-		stride := int64(1)
-		for i := len(shape) - 1; i >= 0; i-- {
-			room[len(shape)+i] = stride
-			stride *= max(shape[i], 1)
-		}
-		t.tensor.shape = (*C.int64_t)(unsafe.Pointer(&room[0]))
-		t.tensor.strides = (*C.int64_t)(unsafe.Pointer(&room[len(shape)]))
+	t.tensor.ndim = C.int32_t(rank)
+	if rank == 0 {
+		return &Tensor{t}, nil
 	}
+	room := unsafe.Slice((*int64)(unsafe.Add(unsafe.Pointer(t), unsafe.Sizeof(*t))), 2*rank)
+	copy(room, shape)
+	stride := int64(1)
+	for i := rank - 1; i >= 0; i-- {
+		room[rank+i] = stride
+		stride *= max(shape[i], 1)
+	}
+	copy(room[rank:], strides)
+	t.tensor.shape = (*C.int64_t)(unsafe.Pointer(&room[0]))
+	t.tensor.strides = (*C.int64_t)(unsafe.Pointer(&room[rank]))
 	return &Tensor{t}, nil
 }
 
 // Publish makes the tensor usable as an argument under its handle.
 func (t *Tensor) Publish(handle uint64) error { return publish(handle, &t.c.object) }
 
-// Pointer is the address of the DLTensor, which lives until Free.
-func (t *Tensor) Pointer() unsafe.Pointer { return unsafe.Pointer(&t.c.tensor) }
+// Address is where the DLTensor is, until Free.
+func (t *Tensor) Address() uint64 { return uint64(uintptr(unsafe.Pointer(&t.c.tensor))) }
 
 // Free gives the memory back, as Kernel.Free does.
 func (t *Tensor) Free() { C.free(unsafe.Pointer(t.c)) }
@@ -214,14 +215,51 @@ func outOfMemory() error {
 // Unpublish makes a handle stale for every launch that begins from now on.
 func Unpublish(handle uint64) { C.dl_unpublish(C.uint64_t(handle)) }
 
-// Launch runs a published kernel, as dlaunch_launch does, and gives what came of
-// it: Reason is OK, or says why not.
-func Launch(kernel uint64, config *Config, args []Arg) Fault {
+// LaunchAgain runs a published kernel whose launch was mended, and gives what
+// came of it: Reason is OK, or says why not.
+func LaunchAgain(kernel uint64, config *Config, args []Arg) Fault {
 	var fault C.dl_fault
-	C.dl_execute(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
-		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), nil, &fault)
+	C.dl_execute_again(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
+		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), &fault)
 	return *(*Fault)(unsafe.Pointer(&fault))
+}
+
+// DeviceOf says on which device a launch would run.
+func DeviceOf(config *Config, args []Arg) (int, Fault) {
+	var fault C.dl_fault
+	var device C.int32_t
+	fault.reason = C.dl_device_of((*C.dlaunch_config)(unsafe.Pointer(config)),
+		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), &device, &fault)
+	return int(device), *(*Fault)(unsafe.Pointer(&fault))
 }
 
 // FastLaunches counts the launches that needed nothing of Go.
 func FastLaunches() uint64 { return uint64(C.dl_fast_launches()) }
+
+// PackInteger packs an integer as a launch would: false if it does not fit.
+func PackInteger(format uint8, size int, value int64) ([]byte, bool) {
+	var packed [8]byte
+	reason := C.dl_put_integer((*C.uint8_t)(&packed[0]), C.uint8_t(format), C.uint32_t(size), C.int64_t(value))
+	return packed[:size], reason == C.DL_OK
+}
+
+// Buffer is C memory: what a driver may write to after the call it was given in.
+type Buffer struct {
+	Address uint64
+	Bytes   []byte
+}
+
+// NewBuffer allocates zeroed memory.
+func NewBuffer(size int) (*Buffer, error) {
+	memory := C.calloc(1, C.size_t(size))
+	if memory == nil {
+		return nil, outOfMemory()
+	}
+	return &Buffer{uint64(uintptr(memory)), unsafe.Slice((*byte)(memory), size)}, nil
+}
+
+// Free gives the memory back.
+func (b *Buffer) Free() {
+	C.free(C.at(C.uintptr_t(b.Address)))
+	b.Bytes = nil
+}

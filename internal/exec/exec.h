@@ -221,7 +221,7 @@ typedef struct dl_range { /* what an argument lets a kernel touch: for the simul
  * follows the end mark of the `extra` list, where libcuda does not read.
  */
 typedef struct dl_call {
-  const dl_kernel *kernel;
+  uint64_t kernel; /* its handle */
   const dl_range *ranges;
   uint32_t num_ranges;
 } dl_call;
@@ -238,6 +238,15 @@ typedef struct dl_hooks {
  */
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args,
                    uint32_t num_args, const dl_hooks *hooks, dl_fault *fault);
+
+/* dl_execute for a launch that Go has mended. */
+int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                         dl_fault *fault);
+
+/* The device that dl_execute would launch on, for staging what is not there yet:
+ * DL_OK and *device, or DL_STALE_STREAM. */
+int32_t dl_device_of(const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args, int32_t *device,
+                     dl_fault *fault);
 
 /* ---- publishing and closing what launches read (slots.c, section.c) */
 
@@ -277,8 +286,15 @@ uint32_t dl_snapshot(dl_reader *readers, uint32_t max);
 bool dl_has_left(const dl_reader *reader);
 uint64_t dl_fast_launches(void);
 
-/* dl_start registers the process's fork and exit marks and the barrier. */
-void dl_start(void);
+/*
+ * dl_at_exit is called once the driver is open, so that exit() runs dlaunch's
+ * handler before the driver's own. A thread of dlaunch's own that calls the
+ * driver is between dl_enter_driver, which says no once exit() has begun, and
+ * dl_leave_driver: the handler waits for it.
+ */
+void dl_at_exit(void);
+bool dl_enter_driver(void);
+void dl_leave_driver(void);
 
 /* Packs a number: 0, DL_KIND, DL_RANGE, DL_PRECISION or DL_BYTES (scalar.c). */
 int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);

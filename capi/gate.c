@@ -1,0 +1,310 @@
+/*
+ * The gate: every public name. It answers forked children and bad error structs
+ * itself, runs launches in C, and hands the rest to Go, where each name has an
+ * export of its own (go_ in place of dlaunch_).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "_cgo_export.h"
+#include "exec.h"
+
+#define VERSION "0.1.0"
+
+static dlaunch_status refuse(dlaunch_error *err, dlaunch_status status, int32_t driver_code, const char *message) {
+  if (err != NULL) {
+    err->status = status;
+    err->driver_code = driver_code;
+    err->argument = -1;
+    strncpy(err->message, message, sizeof err->message - 1);
+    err->message[sizeof err->message - 1] = 0;
+  }
+  return status;
+}
+
+/* What every call meets first. DLAUNCH_OK lets it pass. */
+static dlaunch_status gate(dlaunch_error *err) {
+  enum { DEINITIALIZED = 4 }; /* CUDA_ERROR_DEINITIALIZED */
+  if (__builtin_expect(err != NULL && err->struct_size < sizeof *err, 0)) return DLAUNCH_ERROR_ARGUMENT;
+  uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
+  if (__builtin_expect((attention & (DL_FORKED | DL_EXITING)) == 0, 1)) return DLAUNCH_OK;
+  if (attention & DL_FORKED) {
+    return refuse(err, DLAUNCH_ERROR_FORKED, 0,
+                  "dlaunch: this process was forked after libdlaunch.so was loaded, and neither CUDA nor the library "
+                  "works in such a child; use exec or spawn (Python: multiprocessing.set_start_method(\"spawn\")), or "
+                  "fork before the first call");
+  }
+  return refuse(err, DLAUNCH_ERROR_DRIVER, DEINITIALIZED,
+                "dlaunch: the process is exiting; the driver is not touched any more");
+}
+
+#define GATE(err)                            \
+  do {                                       \
+    dlaunch_status passed_ = gate(err);      \
+    if (passed_ != DLAUNCH_OK) return passed_; \
+  } while (0)
+
+/* The same for what gives a handle: 0 on failure. */
+#define GATE_HANDLE(out, err)                \
+  do {                                       \
+    if ((out) != NULL) *(out) = 0;           \
+    GATE(err);                               \
+  } while (0)
+
+/* ---- versions */
+
+uint32_t dlaunch_abi_version(void) { return DLAUNCH_ABI_VERSION; }
+
+const char *dlaunch_version(void) { return VERSION; }
+
+const char *dlaunch_status_name(dlaunch_status status) {
+  static const char *const names[] = {
+      "DLAUNCH_OK",
+      "DLAUNCH_ERROR_ARGUMENT",
+      "DLAUNCH_ERROR_HANDLE",
+      "DLAUNCH_ERROR_TENSOR",
+      "DLAUNCH_ERROR_CONFIG",
+      "DLAUNCH_ERROR_IMAGE",
+      "DLAUNCH_ERROR_NOT_FOUND",
+      "DLAUNCH_ERROR_PROTOTYPE",
+      "DLAUNCH_ERROR_NO_DRIVER",
+      "DLAUNCH_ERROR_DRIVER",
+      "DLAUNCH_ERROR_FAULT",
+      "DLAUNCH_ERROR_FORKED",
+      "DLAUNCH_ERROR_UNSUPPORTED",
+      "DLAUNCH_ERROR_MEMORY",
+      "DLAUNCH_ERROR_INTERNAL",
+  };
+  if (status < 0 || (size_t)status >= sizeof names / sizeof *names) return "DLAUNCH_STATUS_UNKNOWN";
+  return names[status];
+}
+
+/* ---- driver */
+
+dlaunch_status dlaunch_driver_info(dlaunch_driver_info_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_driver_info(out, err);
+}
+
+dlaunch_status dlaunch_device_count(int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_device_count(out, err);
+}
+
+dlaunch_status dlaunch_device_attribute(int32_t device, int32_t attribute, int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_device_attribute(device, attribute, out, err);
+}
+
+dlaunch_status dlaunch_memory_info(int32_t device, size_t *free_bytes, size_t *total_bytes, dlaunch_error *err) {
+  GATE(err);
+  return go_memory_info(device, free_bytes, total_bytes, err);
+}
+
+/* ---- libraries */
+
+dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
+                                    dlaunch_library *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_library_load((void *)image, size, (dlaunch_library_options *)options, out, err);
+}
+
+dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options,
+                                         dlaunch_library *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err);
+}
+
+dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_library_kernel_count(library, out, err);
+}
+
+dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_library_kernel_name(library, index, buf, size, needed, err);
+}
+
+dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
+                                      size_t *bytes, dlaunch_error *err) {
+  GATE(err);
+  return go_library_global(library, device, (char *)name, address, bytes, err);
+}
+
+dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {
+  GATE(err);
+  return go_library_close(library, err);
+}
+
+/* ---- kernels */
+
+dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out,
+                                  dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_kernel_get(library, (char *)text, out, err);
+}
+
+dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
+                                        dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_parameter(kernel, index, out, err);
+}
+
+dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_close(kernel, err);
+}
+
+/* ---- launches */
+
+dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
+                              uint32_t num_args, dlaunch_error *err) {
+  GATE(err);
+  dl_fault fault;
+  if (__builtin_expect(dl_execute(kernel, config, args, num_args, NULL, &fault) == DL_OK, 1)) return DLAUNCH_OK;
+  return go_launch(kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err);
+}
+
+enum { FEW_TENSORS = 64 }; /* so many arguments fit the stack; more are rare */
+
+static dlaunch_status launch_all(dlaunch_kernel kernel, const dlaunch_config *config, uint16_t kind,
+                                 const void *const *tensors, uint32_t num, dlaunch_error *err) {
+  dlaunch_arg few[FEW_TENSORS], *args = few;
+  if (num > FEW_TENSORS && tensors != NULL && (args = malloc(num * sizeof *args)) == NULL) {
+    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch_launch_tensors: out of host memory");
+  }
+  for (uint32_t i = 0; tensors != NULL && i < num; i++) {
+    args[i] = (dlaunch_arg){.kind = kind, .value.bytes = tensors[i]};
+  }
+  dlaunch_status status = dlaunch_launch(kernel, config, tensors != NULL ? args : NULL, num, err);
+  if (args != few) free(args);
+  return status;
+}
+
+dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_config *config,
+                                      struct DLManagedTensorVersioned *const *tensors, uint32_t num,
+                                      dlaunch_error *err) {
+  return launch_all(kernel, config, DLAUNCH_ARG_VERSIONED, (const void *const *)tensors, num, err);
+}
+
+dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
+                                      struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err) {
+  return launch_all(kernel, config, DLAUNCH_ARG_MANAGED, (const void *const *)tensors, num, err);
+}
+
+/* ---- arrays */
+
+dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                    dlaunch_array *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_array_create(device, dtype, ndim, (int64_t *)shape, out, err);
+}
+
+dlaunch_status dlaunch_array_write(dlaunch_array array, const void *host, size_t bytes, uint64_t stream,
+                                   dlaunch_error *err) {
+  GATE(err);
+  return go_array_write(array, (void *)host, bytes, stream, err);
+}
+
+dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes, uint64_t stream,
+                                  dlaunch_error *err) {
+  GATE(err);
+  return go_array_read(array, host, bytes, stream, err);
+}
+
+dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err) {
+  GATE(err);
+  return go_array_tensor(array, out, err);
+}
+
+/* An exported array: the struct that the consumer gets, and its shape. */
+typedef struct exported {
+  DLManagedTensorVersioned managed;
+  uint64_t id; /* what Go holds for it */
+  int64_t shape_and_strides[];
+} exported;
+
+/* Called by the consumer, on any thread, at any time: a forked child or an
+ * exiting process leaves what Go holds. */
+static void release_exported(DLManagedTensorVersioned *managed) {
+  exported *e = managed->manager_ctx;
+  if ((atomic_load(&dl_attention) & (DL_FORKED | DL_EXITING)) == 0) go_release_export(e->id);
+  free(e);
+}
+
+dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorVersioned **out, dlaunch_error *err) {
+  GATE(err);
+  DLTensor *tensor = NULL;
+  uint64_t id = 0;
+  dlaunch_status status = go_array_export(array, out != NULL, &tensor, &id, err);
+  if (status != DLAUNCH_OK) return status;
+  size_t axes = (size_t)tensor->ndim;
+  exported *e = calloc(1, sizeof *e + 2 * axes * sizeof(int64_t));
+  if (e == NULL) {
+    go_release_export(id);
+    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch_array_export: out of host memory");
+  }
+  e->id = id;
+  e->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  e->managed.manager_ctx = e;
+  e->managed.deleter = release_exported;
+  e->managed.dl_tensor = *tensor;
+  if (axes != 0) {
+    memcpy(e->shape_and_strides, tensor->shape, axes * sizeof(int64_t));
+    memcpy(e->shape_and_strides + axes, tensor->strides, axes * sizeof(int64_t));
+    e->managed.dl_tensor.shape = e->shape_and_strides;
+    e->managed.dl_tensor.strides = e->shape_and_strides + axes;
+  }
+  *out = &e->managed;
+  return DLAUNCH_OK;
+}
+
+dlaunch_status dlaunch_array_close(dlaunch_array array, dlaunch_error *err) {
+  GATE(err);
+  return go_array_close(array, err);
+}
+
+/* ---- streams */
+
+dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_stream *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_stream_create(device, flags, out, err);
+}
+
+dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_native(stream, out, err);
+}
+
+dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_synchronize(stream, err);
+}
+
+dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_close(stream, err);
+}
+
+dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err) {
+  GATE(err);
+  return go_synchronize(device, err);
+}
+
+/* ---- housekeeping */
+
+dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {
+  GATE(err);
+  return go_retire(handle, err);
+}
+
+dlaunch_status dlaunch_drain(dlaunch_error *err) {
+  GATE(err);
+  return go_drain(err);
+}
+
+dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_report(buf, size, needed, err);
+}

@@ -1,0 +1,63 @@
+package main
+
+/*
+#include "exec.h"
+
+int32_t go_simulate(dl_launch_config *config, void *function, void **params, void **extra);
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"dlaunch/dlpack"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/sim"
+	"dlaunch/launch"
+)
+
+// running is the simulator that go_simulate hands launches to, and its reports.
+var running struct {
+	simulator *sim.Simulator
+	reports   reports
+}
+
+func openSimulator() (*sim.Simulator, error) { return sim.New(sim.Options{Devices: 1}) }
+
+func simulatedDriver(api *driver.API, simulator *sim.Simulator) launch.Driver {
+	running.simulator = simulator
+	base, size := simulator.Memory()
+	api.LaunchKernelEx = uintptr(C.go_simulate)
+	return launch.Driver{API: api, DeviceType: int32(dlpack.CPU), MemoryBase: base, MemorySize: size, TakeReport: running.reports.take}
+}
+
+// go_simulate has cuLaunchKernelEx's signature; behind the end of `extra` the
+// executor left its dl_call.
+//
+//export go_simulate
+func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *unsafe.Pointer) C.int32_t {
+	return C.int32_t(guardSimulation(func() *sim.Fault {
+		params, call := unpack(extra)
+		l := sim.Launch{Kernel: driver.Kernel(uintptr(function)), Shared: uint32(config.shared_bytes), Params: params}
+		for i := range 3 {
+			l.Grid[i], l.Block[i] = uint32(config.grid[i]), uint32(config.block[i])
+		}
+		ranges := unsafe.Slice((*exec.Range)(unsafe.Pointer(call.ranges)), call.num_ranges)
+		for _, r := range ranges {
+			name := engine.ArgumentName(uint64(call.kernel), int(r.Argument))
+			l.Arguments = append(l.Arguments, argument(r, name))
+		}
+		return running.simulator.Launch(l)
+	}))
+}
+
+// unpack reads the `extra` list: the packed parameters, and the dl_call.
+func unpack(extra *unsafe.Pointer) ([]byte, *C.dl_call) {
+	list := unsafe.Slice(extra, 6)
+	if list[0] == nil { // no parameters
+		return nil, (*C.dl_call)(list[1])
+	}
+	size := *(*C.size_t)(list[3])
+	return unsafe.Slice((*byte)(list[1]), size), (*C.dl_call)(list[5])
+}

@@ -1,0 +1,71 @@
+package main
+
+/*
+#include "dlaunch.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"dlaunch/internal/driver"
+	"dlaunch/internal/status"
+	"dlaunch/launch"
+)
+
+// Views of the caller's memory: the only conversions of its pointers.
+
+// put writes an out parameter, on success only.
+func put[T any](out *T, value T, err error) error {
+	if err == nil {
+		*out = value
+	}
+	return err
+}
+
+// both gives the first error of two.
+func both(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// tensorAt turns the address of a DLTensor of ours into a pointer to it.
+func tensorAt(address uint64) *C.DLTensor { return *(**C.DLTensor)(unsafe.Pointer(&address)) }
+
+// argumentCount is how many arguments there are to look at.
+func argumentCount(args *C.dlaunch_arg, n C.uint32_t) C.uint32_t {
+	if args == nil {
+		return 0
+	}
+	return n
+}
+
+// libraryOptions copies the caller's options; log is written to before the call
+// returns.
+func libraryOptions(o *C.dlaunch_library_options) (launch.LibraryOptions, error) {
+	var out launch.LibraryOptions
+	if o == nil {
+		return out, nil
+	}
+	if err := structSize("options", o.struct_size, unsafe.Sizeof(*o)); err != nil {
+		return out, err
+	}
+	if o.flags&^C.DLAUNCH_LAZY != 0 {
+		return out, status.Errorf(status.Argument, "options.flags is %#x; DLAUNCH_LAZY (1) is the only flag", o.flags)
+	}
+	out.Lazy = o.flags&C.DLAUNCH_LAZY != 0
+	if o.log != nil && o.log_size > 0 {
+		out.Log = func(text string) { putText(o.log, int(o.log_size), text) }
+	}
+	if o.num_jit_options > 0 && (o.jit_options == nil || o.jit_values == nil) {
+		return out, status.Errorf(status.Argument, "options.num_jit_options is %d, but jit_options or jit_values is NULL", o.num_jit_options)
+	}
+	ids := unsafe.Slice((*int32)(unsafe.Pointer(o.jit_options)), o.num_jit_options)
+	values := unsafe.Slice((*uint64)(unsafe.Pointer(o.jit_values)), o.num_jit_options)
+	for i := range ids {
+		out.Options = append(out.Options, driver.JITOption{ID: ids[i], Value: values[i]})
+	}
+	return out, nil
+}

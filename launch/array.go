@@ -1,0 +1,241 @@
+package launch
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"dlaunch/dlpack"
+	"dlaunch/handles"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// array is what a dlaunch_array stands for: a C-contiguous block of device memory.
+type array struct {
+	device  int
+	address driver.Address // 0 when there are no bytes
+	bytes   uint64
+	dtype   dlpack.DataType
+	shape   []int64
+	shared  *exec.Tensor
+}
+
+// counter sums up what is alive.
+type counter = atomic.Int64
+
+// CreateArray allocates device memory.
+func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (handles.Handle, error) {
+	a := &array{device: index, dtype: dtype, shape: shape}
+	var err error
+	if a.bytes, err = arrayBytes(dtype, shape); err != nil {
+		return 0, err
+	}
+	if _, err := e.device(index); err != nil {
+		return 0, err
+	}
+	if a.bytes > 0 {
+		if err := e.allocate(a); err != nil {
+			return 0, err
+		}
+	}
+	deviceNumber := int32(index)
+	if e.simulated() {
+		deviceNumber = 0 // (kDLCPU, 0), as CPU tensors have it
+	}
+	if a.shared, err = exec.NewTensor(uint64(a.address), e.driver.DeviceType, deviceNumber, dtypeBits(dtype), shape, nil); err != nil {
+		e.free(a)
+		return 0, err
+	}
+	entry, err := e.table.Open(handles.Array, fmt.Sprintf("%v%v on device %d", dtype, shape, index), a, func() { e.destroyArray(a) })
+	if err != nil {
+		e.destroyArray(a)
+		return 0, err
+	}
+	return entry.Handle, a.shared.Publish(uint64(entry.Handle))
+}
+
+func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
+	if err := dtype.Check(); err != nil {
+		return 0, err
+	}
+	const maxRank = 64
+	if len(shape) > maxRank {
+		return 0, status.Errorf(status.Argument, "ndim is %d; at most %d is supported", len(shape), maxRank)
+	}
+	elements, empty := uint64(1), false
+	for axis, extent := range shape {
+		if extent < 0 {
+			return 0, status.Errorf(status.Argument, "shape[%d] is %d; 0 or more is wanted", axis, extent)
+		}
+		if extent == 0 {
+			empty = true
+			continue
+		}
+		if elements > (1<<63-1)/uint64(extent) {
+			return 0, status.Errorf(status.Argument, "shape %v has more than 2^63-1 elements", shape)
+		}
+		elements *= uint64(extent)
+	}
+	if empty {
+		return 0, nil
+	}
+	return dtype.Bytes(elements, false)
+}
+
+func (e *Engine) allocate(a *array) error {
+	if err := e.poisoned(); err != nil {
+		return err
+	}
+	return e.on(a.device, func(*device) error {
+		alloc := func() (r driver.Result) {
+			return e.relaxed(func() driver.Result {
+				a.address, r = e.driver.API.MemAlloc(a.bytes)
+				return r
+			})
+		}
+		r := alloc()
+		if r == driver.ResultOutOfMemory && e.reaper.pending() > 0 { // what was closed may be enough
+			e.reaper.drain()
+			r = alloc()
+		}
+		switch r {
+		case driver.ResultSuccess:
+			e.bytes.Add(int64(a.bytes))
+			return nil
+		case driver.ResultOutOfMemory:
+			free, total, _ := e.driver.API.MemInfo()
+			err := status.Errorf(status.Memory, "%d bytes wanted on device %d, which has %d free of %d", a.bytes, a.device, free, total)
+			err.Driver = int32(r)
+			return err
+		}
+		return e.failure("cuMemAlloc", r)
+	})
+}
+
+// destroyArray frees the memory when what was launched with it is done: the
+// driver's own cuMemFree waits for that, on the reaper's thread.
+func (e *Engine) destroyArray(a *array) {
+	if a.shared != nil {
+		a.shared.Free()
+	}
+	if a.address == 0 {
+		return
+	}
+	if e.simulated() { // its launches are over when they return
+		e.free(a)
+		return
+	}
+	e.reaper.later(func() { e.free(a) })
+}
+
+func (e *Engine) free(a *array) {
+	if a.address == 0 || e.poisoned() != nil {
+		return
+	}
+	_ = e.on(a.device, func(*device) error {
+		e.relaxed(func() driver.Result { return e.driver.API.MemFree(a.address) })
+		return nil
+	})
+	e.bytes.Add(-int64(a.bytes))
+}
+
+// Copy moves an array's bytes from (toDevice) or to host memory, in the order of
+// a stream, and returns when the host's side may be used again.
+func (e *Engine) Copy(h handles.Handle, host uintptr, bytes uint64, stream uint64, toDevice bool) error {
+	entry, err := e.table.Acquire(h, handles.Array)
+	if err != nil {
+		return err
+	}
+	defer entry.Drop()
+	a := entry.Value.(*array)
+	if stream >= firstHandle {
+		if _, err := e.table.Get(handles.Handle(stream), handles.Stream); err != nil {
+			return err
+		}
+	}
+	if bytes != a.bytes {
+		return status.Errorf(status.Argument, "%d bytes given; the array (%s) has %d", bytes, entry.Label, a.bytes)
+	}
+	if bytes == 0 {
+		return nil
+	}
+	if host == 0 {
+		return status.Errorf(status.Argument, "host is NULL; %d bytes are wanted there", bytes)
+	}
+	if err := e.poisoned(); err != nil {
+		return err
+	}
+	return e.withStream(stream, a.device, func(native driver.Stream) error { return e.copyNow(a, host, native, toDevice) })
+}
+
+func (e *Engine) copyNow(a *array, host uintptr, native driver.Stream, toDevice bool) error {
+	api := e.driver.API
+	if capturing, r := api.StreamCapturing(native); r != driver.ResultSuccess {
+		return e.failure("cuStreamIsCapturing", r)
+	} else if capturing {
+		err := status.Errorf(status.Driver, "the stream is being captured into a graph; a copy that waits cannot be part of it")
+		err.Driver = int32(driver.ResultStreamCaptureUnsupported)
+		return err
+	}
+	name, r := "cuMemcpyDtoHAsync", driver.ResultSuccess
+	if toDevice {
+		name = "cuMemcpyHtoDAsync"
+		r = api.CopyHostToDevice(a.address, host, a.bytes, native)
+	} else {
+		r = api.CopyDeviceToHost(host, a.address, a.bytes, native)
+	}
+	if r != driver.ResultSuccess {
+		return e.failure(name, r)
+	}
+	if r := api.StreamSynchronize(native); r != driver.ResultSuccess {
+		return e.failure("cuStreamSynchronize", r)
+	}
+	return nil
+}
+
+// ArrayTensor gives the address of the array's DLTensor.
+func (e *Engine) ArrayTensor(h handles.Handle) (uint64, error) {
+	entry, err := e.table.Get(h, handles.Array)
+	if err != nil {
+		return 0, err
+	}
+	return entry.Value.(*array).shared.Address(), nil
+}
+
+// exports are the references that exported tensors hold.
+type exports struct {
+	mu   sync.Mutex
+	next uint64
+	held map[uint64]*handles.Entry
+}
+
+// ExportArray holds an array for a managed tensor until ReleaseExport.
+func (e *Engine) ExportArray(h handles.Handle) (id, tensor uint64, err error) {
+	entry, err := e.table.Acquire(h, handles.Array)
+	if err != nil {
+		return 0, 0, err
+	}
+	x := &e.exports
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.held == nil {
+		x.held = map[uint64]*handles.Entry{}
+	}
+	x.next++
+	x.held[x.next] = entry
+	return x.next, entry.Value.(*array).shared.Address(), nil
+}
+
+// ReleaseExport lets go of what ExportArray held.
+func (e *Engine) ReleaseExport(id uint64) {
+	x := &e.exports
+	x.mu.Lock()
+	entry := x.held[id]
+	delete(x.held, id)
+	x.mu.Unlock()
+	if entry != nil {
+		e.graves.Retire(entry.Drop)
+	}
+}

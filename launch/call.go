@@ -1,0 +1,114 @@
+package launch
+
+import (
+	"dlaunch/handles"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// maxMends bounds how often one launch is mended: each kind of mending is done
+// once an argument, or once a device.
+const maxMends = 4096
+
+// call is one launch that the executor did not do by itself.
+type call struct {
+	engine *Engine
+	entry  *handles.Entry
+	kernel *kernel
+	config *exec.Config
+	args   []exec.Arg
+	stage  *staging
+}
+
+// Launch goes on where the executor stopped: fault says why. What can be mended
+// is, and the executor is asked again; the rest is explained.
+func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, fault exec.Fault) error {
+	c := &call{engine: e, config: config, args: args}
+	entry, err := e.table.Acquire(h, handles.Kernel)
+	if err != nil {
+		return err
+	}
+	defer entry.Drop()
+	c.entry, c.kernel = entry, entry.Value.(*kernel)
+	e.slow.add(fault.Reason)
+	defer c.discard()
+	for range maxMends {
+		if fault.Reason == exec.OK {
+			return c.finish()
+		}
+		if err := c.mend(fault); err != nil {
+			return err
+		}
+		fault = exec.LaunchAgain(uint64(h), c.config, c.args)
+	}
+	return status.Errorf(status.Internal, "dlaunch_launch: kernel %q could not be prepared (reason %d)", c.kernel.name, fault.Reason)
+}
+
+// mend removes what the executor stopped at, or explains why it stays.
+func (c *call) mend(fault exec.Fault) error {
+	e := c.engine
+	switch fault.Reason {
+	case exec.Attention:
+		return e.attend()
+	case exec.NoLimits:
+		return e.fillLimits(c.kernel, int(fault.Found))
+	case exec.Shared:
+		index, blocked := exec.DeviceOf(c.config, c.args)
+		if blocked.Reason != exec.OK {
+			return c.explain(blocked)
+		}
+		return e.raiseShared(c.kernel, index, c.config.SharedBytes)
+	case exec.Host:
+		if fault.Found == 0 {
+			return c.explain(fault)
+		}
+		return c.stageArgument(int(fault.Argument))
+	case exec.DriverRefused:
+		return c.explainDriver(fault)
+	}
+	return c.explain(fault)
+}
+
+// attend waits for an unload, or says why nothing can be launched any more.
+func (e *Engine) attend() error {
+	word := exec.AttentionWord()
+	switch {
+	case word&exec.Exiting != 0:
+		err := status.Errorf(status.Driver, "dlaunch_launch: the process is exiting; the driver is not touched any more")
+		err.Driver = int32(driver.ResultDeinitialized)
+		return err
+	case word&exec.Poisoned != 0:
+		return e.poisoned()
+	}
+	e.unload.RLock()
+	defer e.unload.RUnlock()
+	return nil
+}
+
+// exclusively runs f while no launch is on its way: launches that begin wait.
+func (e *Engine) exclusively(f func()) {
+	e.unload.Lock()
+	defer e.unload.Unlock()
+	exec.SetAttention(exec.Unloading)
+	defer exec.ClearAttention(exec.Unloading)
+	exec.AwaitLaunches()
+	f()
+}
+
+func (c *call) explainDriver(fault exec.Fault) error {
+	e := c.engine
+	r := driver.Result(fault.DriverCode)
+	if e.driver.TakeReport != nil {
+		if report := e.driver.TakeReport(); report != "" {
+			err := status.Errorf(status.Fault, "dlaunch_launch: %s", report)
+			err.Driver = fault.DriverCode
+			return err
+		}
+	}
+	err := e.failure("cuLaunchKernelEx", r)
+	if se, ok := err.(*status.Error); ok && !r.Sticky() {
+		se.Message = "dlaunch_launch: kernel \"" + c.kernel.name + "\": " + se.Message + c.situation(int(fault.Found))
+	}
+	return err
+}

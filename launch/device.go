@@ -1,0 +1,156 @@
+package launch
+
+import (
+	"runtime"
+	"sync"
+
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// device is one GPU, with its primary context once something needs it: retained
+// for the life of the process, and shared with the CUDA runtime and frameworks.
+type device struct {
+	index   int
+	mu      sync.Mutex
+	context driver.Context
+	limits  deviceLimits
+	ready   bool
+}
+
+// deviceLimits are what every launch on a device is checked against.
+type deviceLimits struct {
+	threads, shared, sharedOptIn uint32
+	block, grid                  [3]uint32
+	computeMajor, computeMinor   int
+}
+
+// device gives a device whose context is retained.
+func (e *Engine) device(index int) (*device, error) {
+	api, err := e.api()
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= len(e.devices) {
+		return nil, status.Errorf(status.Argument, "device %d does not exist; the driver shows %d, counted from 0", index, len(e.devices))
+	}
+	d := &e.devices[index]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ready {
+		return d, nil
+	}
+	limits, err := readLimits(api, driver.Device(index))
+	if err != nil {
+		return nil, err
+	}
+	context, r := api.PrimaryContextRetain(driver.Device(index))
+	if r != driver.ResultSuccess {
+		return nil, driverError("cuDevicePrimaryCtxRetain", r)
+	}
+	exec.SetContext(index, uintptr(context))
+	d.context, d.limits, d.ready = context, limits, true
+	return d, nil
+}
+
+func readLimits(api *driver.API, d driver.Device) (deviceLimits, error) {
+	var l deviceLimits
+	var major, minor uint32
+	for _, want := range []struct {
+		attribute int32
+		to        *uint32
+	}{
+		{driver.DeviceMaxThreadsPerBlock, &l.threads},
+		{driver.DeviceMaxBlockX, &l.block[0]}, {driver.DeviceMaxBlockY, &l.block[1]}, {driver.DeviceMaxBlockZ, &l.block[2]},
+		{driver.DeviceMaxGridX, &l.grid[0]}, {driver.DeviceMaxGridY, &l.grid[1]}, {driver.DeviceMaxGridZ, &l.grid[2]},
+		{driver.DeviceMaxSharedPerBlock, &l.shared}, {driver.DeviceMaxSharedPerBlockOptin, &l.sharedOptIn},
+		{driver.DeviceComputeMajor, &major}, {driver.DeviceComputeMinor, &minor},
+	} {
+		value, r := api.DeviceAttribute(want.attribute, d)
+		if r != driver.ResultSuccess {
+			return l, driverError("cuDeviceGetAttribute", r)
+		}
+		*want.to = uint32(value)
+	}
+	l.computeMajor, l.computeMinor = int(major), int(minor)
+	return l, nil
+}
+
+// on runs f with the device's context current on one OS thread, and leaves the
+// thread's context as it was.
+func (e *Engine) on(index int, f func(d *device) error) error {
+	d, err := e.device(index)
+	if err != nil {
+		return err
+	}
+	api := e.driver.API
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	former, r := api.ContextCurrent()
+	if r != driver.ResultSuccess {
+		return driverError("cuCtxGetCurrent", r)
+	}
+	if former != d.context {
+		if r := api.ContextSetCurrent(d.context); r != driver.ResultSuccess {
+			return driverError("cuCtxSetCurrent", r)
+		}
+		defer api.ContextSetCurrent(former)
+	}
+	return f(d)
+}
+
+// relaxed runs f with the thread's stream capture mode relaxed: what would
+// otherwise end a capture of this or another thread does not (driver 580).
+func (e *Engine) relaxed(f func() driver.Result) driver.Result {
+	const relaxedMode = 2
+	former, r := e.driver.API.CaptureMode(relaxedMode)
+	if r == driver.ResultSuccess {
+		defer e.driver.API.CaptureMode(former)
+	}
+	return f()
+}
+
+// DeviceCount counts the devices.
+func (e *Engine) DeviceCount() (int, error) {
+	_, err := e.api()
+	return len(e.devices), err
+}
+
+// DeviceAttribute reads a CUdevice_attribute.
+func (e *Engine) DeviceAttribute(index int, attribute int32) (int32, error) {
+	if _, err := e.device(index); err != nil {
+		return 0, err
+	}
+	value, r := e.driver.API.DeviceAttribute(attribute, driver.Device(index))
+	if r == driver.ResultInvalidValue {
+		return 0, status.Errorf(status.Unsupported, "device attribute %d is not known to this driver (%s)",
+			attribute, versionText(e.driver.API.Version))
+	}
+	if r != driver.ResultSuccess {
+		return 0, driverError("cuDeviceGetAttribute", r)
+	}
+	return value, nil
+}
+
+// MemoryInfo gives a device's free and total memory in bytes.
+func (e *Engine) MemoryInfo(index int) (free, total uint64, err error) {
+	err = e.on(index, func(*device) error {
+		var r driver.Result
+		if free, total, r = e.driver.API.MemInfo(); r != driver.ResultSuccess {
+			return e.failure("cuMemGetInfo", r)
+		}
+		return nil
+	})
+	return free, total, err
+}
+
+// Synchronize waits until all work of a device is done.
+func (e *Engine) Synchronize(index int) error {
+	return e.on(index, func(*device) error {
+		if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
+			return e.failure("cuCtxSynchronize", r)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,256 @@
+package launch
+
+import (
+	"fmt"
+
+	"dlaunch/dlpack"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// blame says which of the caller's arguments an error is about.
+func blame(err error, index int) error {
+	if se, ok := err.(*status.Error); ok {
+		se.Message = fmt.Sprintf("dlaunch_launch: argument %d: %s", index, se.Message)
+		return se.At(index)
+	}
+	return err
+}
+
+// argumentName gives " (y)" where a name is known.
+func (c *call) argumentName(index int) string {
+	if index < 0 || index >= len(c.kernel.arguments) {
+		return ""
+	}
+	if name := c.parameter(index).Name; name != "" {
+		return " (" + name + ")"
+	}
+	return ""
+}
+
+// parameter gives what argument index is declared as.
+func (c *call) parameter(index int) *Parameter {
+	return &c.kernel.parameters[c.kernel.arguments[index]]
+}
+
+// explain words what the executor refused.
+func (c *call) explain(f exec.Fault) error {
+	switch f.Reason {
+	case exec.StaleKernel, exec.StaleArgument, exec.StaleStream:
+		return c.explainStale(f)
+	case exec.BadConfig, exec.Grid, exec.Block, exec.Shared, exec.Cluster, exec.Attributes, exec.StreamDevice:
+		return c.explainConfig(f)
+	case exec.Count, exec.NoArguments, exec.DerivedRange, exec.DerivedOverflow, exec.Unbound:
+		return c.explainList(f)
+	}
+	code, text := c.explainArgument(f)
+	err := status.Errorf(code, "dlaunch_launch: kernel %q, argument %d%s: %s", c.kernel.name, f.Argument, c.argumentName(int(f.Argument)), text)
+	return err.At(int(f.Argument))
+}
+
+func (c *call) explainStale(f exec.Fault) error {
+	kind := handleKinds[f.Reason]
+	_, err := c.engine.table.Get(handleOf(f), kind)
+	if err == nil { // of another kind than an argument may be
+		err = status.Errorf(status.Handle, "handle %d is no array or tensor", f.Found)
+	}
+	se := err.(*status.Error)
+	if f.Argument >= 0 {
+		se.Message = fmt.Sprintf("argument %d%s: %s", f.Argument, c.argumentName(int(f.Argument)), se.Message)
+	}
+	se.Message = "dlaunch_launch: " + se.Message
+	se.Argument = f.Argument
+	return se
+}
+
+var axisNames = [...]string{"x", "y", "z"}
+
+// situation says how the kernel was launched, where the driver gave no reason.
+func (c *call) situation(device int) string {
+	g, b := c.config.Grid, c.config.Block
+	return fmt.Sprintf("; grid (%d, %d, %d), block (%d, %d, %d), %d bytes of dynamic shared memory, %d attributes, device %d",
+		g[0], g[1], g[2], b[0], b[1], b[2], c.config.SharedBytes, c.config.NumAttributes, device)
+}
+
+func (c *call) explainConfig(f exec.Fault) error {
+	name := c.kernel.name
+	say := func(format string, args ...any) error {
+		return status.Errorf(status.Config, "dlaunch_launch: kernel %q: %s", name, fmt.Sprintf(format, args...))
+	}
+	switch f.Reason {
+	case exec.BadConfig:
+		if f.Found < 0 {
+			return status.Errorf(status.Argument, "dlaunch_launch: config is NULL; begin with DLAUNCH_CONFIG_INIT, and set grid and block")
+		}
+		return status.Errorf(status.Argument, "dlaunch_launch: config.struct_size is %d; sizeof(dlaunch_config), %d or more, is wanted", f.Found, f.Wanted)
+	case exec.Grid:
+		if f.Found == 0 {
+			return say("grid.x is 0; at least one block is wanted (or DLAUNCH_ZERO_GRID_OK, for a launch that does nothing)")
+		}
+		return say("grid.%s is %d; the device allows %d", axisNames[f.Axis], f.Found, f.Wanted)
+	case exec.Block:
+		if f.Found == 0 {
+			return say("block.x is 0; at least one thread is wanted")
+		}
+		if f.Axis < 0 {
+			return say("a block of %d threads; this kernel on this device allows %d", f.Found, f.Wanted)
+		}
+		return say("block.%s is %d; the device allows %d", axisNames[f.Axis], f.Found, f.Wanted)
+	case exec.Cluster:
+		return say("grid.%s is %d, which is no multiple of the cluster's %d", axisNames[f.Axis], f.Found, f.Wanted)
+	case exec.Attributes:
+		if f.Wanted == 0 {
+			return say("num_attributes is %d, but attributes is NULL", f.Found)
+		}
+		return say("%d launch attributes; at most %d are supported", f.Found, f.Wanted)
+	case exec.StreamDevice:
+		return status.Errorf(status.Tensor, "dlaunch_launch: kernel %q: the stream is of device %d, the tensors are on device %d", name, f.Found, f.Wanted)
+	}
+	return say("%d bytes of dynamic shared memory; %d are allowed", f.Found, f.Wanted)
+}
+
+func (c *call) explainList(f exec.Fault) error {
+	k := c.kernel
+	switch f.Reason {
+	case exec.Count:
+		return status.Errorf(status.Argument, "dlaunch_launch: kernel %q takes %d arguments, %d given: %s", k.name, f.Wanted, f.Found, c.listArguments())
+	case exec.NoArguments:
+		return status.Errorf(status.Argument, "dlaunch_launch: kernel %q: args is NULL with num_args %d", k.name, len(c.args))
+	}
+	p := k.proto.Params[k.derived[f.Axis]]
+	text := ""
+	switch f.Reason {
+	case exec.DerivedRange:
+		text = fmt.Sprintf("is %d, which %s cannot hold", f.Found, p.Type())
+	case exec.DerivedOverflow:
+		text = "needs more than 64 bits"
+	case exec.Unbound:
+		text = fmt.Sprintf("needs the size %s, which no tensor of this launch gives: all that have it are null", k.sizes[f.Found])
+	}
+	return status.Errorf(status.Argument, "dlaunch_launch: kernel %q: parameter %s = %s %s", k.name, p.Name, p.Fill, text)
+}
+
+func (c *call) listArguments() string {
+	text := ""
+	for i := range c.kernel.arguments {
+		p := c.parameter(i)
+		if i > 0 {
+			text += ", "
+		}
+		if p.Name != "" {
+			text += p.Name + ": "
+		}
+		if p.Type == "" {
+			text += fmt.Sprintf("%d bytes", p.Size)
+		}
+		text += p.Type
+	}
+	return "(" + text + ")"
+}
+
+// kindNames names what dlaunch_arg.kind says.
+var kindNames = map[int64]string{
+	exec.ArgNone: "a null", exec.ArgTensor: "a tensor", exec.ArgManaged: "a tensor", exec.ArgVersioned: "a tensor",
+	exec.ArgInt: "an integer", exec.ArgUint: "an integer", exec.ArgFloat: "a float", exec.ArgBool: "a bool",
+	exec.ArgBytes: "bytes", exec.ArgPointer: "a raw pointer", exec.ArgHandle: "a tensor",
+}
+
+// valueOf shows the number that was passed.
+func valueOf(a *exec.Arg) string {
+	switch a.Kind {
+	case exec.ArgInt:
+		return fmt.Sprint(int64(a.Value))
+	case exec.ArgFloat:
+		return fmt.Sprint(floatOf(a.Value))
+	}
+	return fmt.Sprint(a.Value)
+}
+
+func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
+	a := &c.args[f.Argument]
+	wanted := c.wanted(int(f.Argument))
+	switch f.Reason {
+	case exec.Kind:
+		given, known := kindNames[int64(a.Kind)]
+		if !known {
+			return status.Argument, fmt.Sprintf("kind %d is unknown; DLAUNCH_ARG_NONE (0) to DLAUNCH_ARG_HANDLE (10) are wanted", a.Kind)
+		}
+		return status.Argument, fmt.Sprintf("%s given, %s wanted%s", given, wanted, c.hint(int(f.Argument), a))
+	case exec.Null:
+		if a.Kind != exec.ArgNone {
+			return status.Argument, "the pointer is NULL"
+		}
+		return status.Argument, fmt.Sprintf("a null given, %s wanted; declare it with ? to allow a null", wanted)
+	case exec.OutOfRange:
+		return status.Argument, fmt.Sprintf("%s is out of range for %s", valueOf(a), wanted)
+	case exec.Precision:
+		if a.Kind == exec.ArgFloat {
+			return status.Argument, fmt.Sprintf("%s is finite, but as %s it would be infinite", valueOf(a), wanted)
+		}
+		return status.Argument, fmt.Sprintf("%s is not exactly representable as %s; pass a float to have it rounded", valueOf(a), wanted)
+	case exec.Bytes:
+		return status.Argument, fmt.Sprintf("%d bytes given, %d wanted", f.Found, f.Wanted)
+	}
+	return status.Tensor, explainTensor(f, wanted)
+}
+
+// wanted says what a parameter is declared as.
+func (c *call) wanted(index int) string {
+	p := c.parameter(index)
+	if p.Type == "" {
+		return fmt.Sprintf("%d bytes", p.Size)
+	}
+	return p.Type
+}
+
+func (c *call) hint(index int, a *exec.Arg) string {
+	step := &c.kernel.program.Steps[index]
+	switch {
+	case a.Kind == exec.ArgFloat && step.Op == exec.OpUntyped:
+		return "; nothing says that the parameter is a float: give the kernel a prototype"
+	case a.Kind == exec.ArgFloat:
+		return "; convert it to an integer"
+	case step.Op == exec.OpScalar && step.Format == exec.FormatOpaque || step.Op == exec.OpBytes:
+		return fmt.Sprintf("; pass its %d bytes", step.Size)
+	case step.Op == exec.OpTensor:
+		return "; a raw address has nothing to check: declare the parameter ptr to pass one"
+	}
+	return ""
+}
+
+func explainTensor(f exec.Fault, wanted string) string {
+	switch f.Reason {
+	case exec.Version:
+		return fmt.Sprintf("the tensor is of DLPack %d.x, %d.x wanted", f.Found, f.Wanted)
+	case exec.DType:
+		return fmt.Sprintf("a tensor of %v given, %s wanted; convert it, or declare it as %v", dtypeOf(f.Found), wanted, dtypeOf(f.Found))
+	case exec.Rank:
+		return fmt.Sprintf("a tensor of %d dimensions given, %s wanted (%d)", f.Found, wanted, f.Wanted)
+	case exec.Extent:
+		return fmt.Sprintf("axis %d has the extent %d, %d wanted (%s): a size has one value in a launch", f.Axis, f.Found, f.Wanted, wanted)
+	case exec.Negative:
+		return fmt.Sprintf("axis %d has the extent %d; 0 or more wanted", f.Axis, f.Found)
+	case exec.Overflow:
+		return fmt.Sprintf("the shape has more than 2^63-1 elements (axis %d has the extent %d)", f.Axis, f.Found)
+	case exec.Layout:
+		return fmt.Sprintf("axis %d has the stride %d, %d wanted: %s is contiguous; make a contiguous copy, or declare the parameter @strided", f.Axis, f.Found, f.Wanted, wanted)
+	case exec.Overlap:
+		return fmt.Sprintf("the kernel writes it, but axis %d (stride %d) makes elements share memory", f.Axis, f.Found)
+	case exec.NullData:
+		return fmt.Sprintf("its data is NULL, but it has %d elements", f.Found)
+	case exec.Alignment:
+		return fmt.Sprintf("its address %#x is no multiple of %d", uint64(f.Found), f.Wanted)
+	case exec.ReadOnly:
+		return "the tensor is read-only, but the kernel writes it (" + wanted + "); pass a writable copy"
+	case exec.DeviceType:
+		return fmt.Sprintf("a tensor in %v memory given; this driver's kernels reach %v tensors", dlpack.DeviceType(f.Found), dlpack.DeviceType(f.Wanted))
+	case exec.Device:
+		if f.Wanted < 0 {
+			return fmt.Sprintf("the tensor is on device %d; the driver shows %d devices, counted from 0", f.Found, -f.Wanted)
+		}
+		return fmt.Sprintf("the tensor is on device %d, an earlier one on device %d; all must be on one", f.Found, f.Wanted)
+	case exec.Host:
+		return "a host tensor given; mark it in, out or inout (a prototype does), so that it is copied, or pass a device tensor"
+	}
+	return fmt.Sprintf("refused (reason %d: %d, %d)", f.Reason, f.Found, f.Wanted)
+}

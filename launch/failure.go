@@ -1,0 +1,62 @@
+package launch
+
+import (
+	"fmt"
+	"sync"
+
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// poison remembers the first sticky fault: after it the context is of no use to
+// anybody in the process, and every call says so at once.
+type poison struct {
+	mu    sync.Mutex
+	first *status.Error
+}
+
+func versionText(version int) string {
+	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
+}
+
+// driverError words what a driver function answered.
+func driverError(function string, r driver.Result) *status.Error {
+	code := status.Driver
+	if r == driver.ResultOutOfMemory {
+		code = status.Memory
+	}
+	err := status.Errorf(code, "%s: %s (%d): %s", function, r.Name(), int32(r), r.Text())
+	err.Driver = int32(r)
+	return err
+}
+
+// failure is driverError for calls that may meet the faults of earlier work,
+// which end the context's life.
+func (e *Engine) failure(function string, r driver.Result) error {
+	err := driverError(function, r)
+	if !r.Sticky() {
+		return err
+	}
+	e.poison.mu.Lock()
+	defer e.poison.mu.Unlock()
+	if e.poison.first == nil {
+		err.Code = status.Fault
+		err.Message += "; a kernel that was launched earlier did this; restart the process"
+		e.poison.first = err
+		exec.SetAttention(exec.Poisoned)
+	}
+	return e.poison.first
+}
+
+// poisoned gives the first sticky fault, if there was one.
+func (e *Engine) poisoned() error {
+	e.poison.mu.Lock()
+	defer e.poison.mu.Unlock()
+	if e.poison.first == nil {
+		return nil
+	}
+	again := *e.poison.first
+	again.Message = "the context is poisoned since: " + again.Message
+	return &again
+}

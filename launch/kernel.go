@@ -1,0 +1,150 @@
+package launch
+
+import (
+	"dlaunch/handles"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+	"dlaunch/launch/prototype"
+)
+
+// kernel is what a dlaunch_kernel stands for.
+type kernel struct {
+	*compiled
+	name   string
+	native driver.Kernel
+	shared *exec.Kernel
+}
+
+// GetKernel looks a kernel up by name or prototype, and compiles its launches.
+func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error) {
+	holder, err := e.table.Acquire(h, handles.Library)
+	if err != nil {
+		return 0, err
+	}
+	defer holder.Drop()
+	lib := holder.Value.(*library)
+	k, err := e.findKernel(lib, text)
+	if err != nil {
+		return 0, err
+	}
+	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
+		return 0, err
+	}
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holder)
+	if err != nil {
+		k.shared.Free()
+		return 0, err
+	}
+	return entry.Handle, k.shared.Publish(uint64(entry.Handle))
+}
+
+func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
+	k := &kernel{name: text}
+	var proto *prototype.Prototype
+	if prototype.Is(text) {
+		var err error
+		if proto, err = prototype.Parse(text); err != nil {
+			return nil, err
+		}
+		k.name = proto.Name
+	}
+	if k.name == "" {
+		if len(lib.names) != 1 {
+			return nil, status.Errorf(status.Argument, "no kernel is named, and the library has %d; begin with a name: %s",
+				len(lib.names), nearest("", lib.names))
+		}
+		k.name = lib.names[0]
+	}
+	err := e.on(e.currentDevice(), func(d *device) error {
+		var r driver.Result
+		if k.native, r = e.driver.API.LibraryKernel(lib.native, k.name); r != driver.ResultSuccess {
+			if r == driver.ResultNotFound {
+				err := status.Errorf(status.NotFound, "no kernel %q in %s; %s", k.name, lib.label, nearest(k.name, lib.names))
+				err.Driver = int32(r)
+				return err
+			}
+			return e.imageError(lib, nil, d, r)
+		}
+		slots, err := e.slotsOf(lib, k.name, k.native, proto)
+		if err != nil {
+			return err
+		}
+		k.compiled, err = compile(k.name, proto, slots)
+		return err
+	})
+	return k, err
+}
+
+// KernelParameter describes parameter index of the full list.
+func (e *Engine) KernelParameter(h handles.Handle, index int) (Parameter, error) {
+	entry, err := e.table.Get(h, handles.Kernel)
+	if err != nil {
+		return Parameter{}, err
+	}
+	k := entry.Value.(*kernel)
+	if index >= len(k.parameters) {
+		return Parameter{}, status.Errorf(status.NotFound, "kernel %q has %d parameters; there is none with index %d", k.name, len(k.parameters), index)
+	}
+	return k.parameters[index], nil
+}
+
+// fillLimits completes what a launch on one device is checked against.
+func (e *Engine) fillLimits(k *kernel, index int) error {
+	return e.on(index, func(d *device) error {
+		api := e.driver.API
+		threads, r := api.KernelAttribute(driver.KernelMaxThreadsPerBlock, k.native, driver.Device(index))
+		if r != driver.ResultSuccess {
+			return e.failure("cuKernelGetAttribute", r)
+		}
+		dynamic, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
+		if r != driver.ResultSuccess {
+			return e.failure("cuKernelGetAttribute", r)
+		}
+		k.shared.SetLimits(index, exec.Limits{
+			Threads: min(uint32(threads), d.limits.threads), Block: d.limits.block, Grid: d.limits.grid, Shared: uint32(dynamic),
+		})
+		return nil
+	})
+}
+
+// raiseShared opts a kernel in to more dynamic shared memory: it is only ever
+// raised, since another launch may be about to use what is there.
+func (e *Engine) raiseShared(k *kernel, index int, wanted uint32) error {
+	return e.on(index, func(d *device) error {
+		api := e.driver.API
+		static, r := api.KernelAttribute(driver.KernelStaticShared, k.native, driver.Device(index))
+		if r != driver.ResultSuccess {
+			return e.failure("cuKernelGetAttribute", r)
+		}
+		if uint64(static)+uint64(wanted) > uint64(d.limits.sharedOptIn) {
+			return status.Errorf(status.Config, "kernel %q: %d bytes of dynamic shared memory and its %d static ones are %d; device %d has %d for a block",
+				k.name, wanted, static, uint64(static)+uint64(wanted), index, d.limits.sharedOptIn)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		now, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
+		if r == driver.ResultSuccess && uint32(now) < wanted {
+			if r := api.KernelSetAttribute(driver.KernelMaxDynamicShared, int32(wanted), k.native, driver.Device(index)); r != driver.ResultSuccess {
+				return e.failure("cuKernelSetAttribute", r)
+			}
+			now = int32(wanted)
+		}
+		k.shared.SetShared(index, uint32(now))
+		return nil
+	})
+}
+
+// ArgumentName is the name of the caller's argument index, "" if it is unknown:
+// for the simulator's reports. The kernel may be closed already.
+func (e *Engine) ArgumentName(h uint64, index int) string {
+	entry, err := e.table.Get(handles.Handle(h), handles.Kernel)
+	if err != nil {
+		return ""
+	}
+	k := entry.Value.(*kernel)
+	if index >= len(k.arguments) {
+		return ""
+	}
+	return k.parameters[k.arguments[index]].Name
+}

@@ -1,0 +1,163 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/ptx"
+	"dlaunch/internal/status"
+	"dlaunch/launch/prototype"
+)
+
+// slot is one parameter as the image declares it.
+type slot struct {
+	name         string // PTX's; "" when unknown
+	ptxType      string // ".u64", ".b8" ...; "" when unknown
+	offset, size uint64
+}
+
+// Parameter is what dlaunch_kernel_parameter tells.
+type Parameter struct {
+	Name, Type   string
+	Offset, Size uint64
+	Mode         uint32
+}
+
+// slotsOf asks the image for a kernel's parameters: PTX says most; the driver
+// knows sizes (12.4 and newer); else a prototype must do.
+func (e *Engine) slotsOf(lib *library, name string, kernel driver.Kernel, proto *prototype.Prototype) ([]slot, error) {
+	if entry := lib.entry(name); entry != nil {
+		return ptxSlots(entry), nil
+	}
+	slots, r := e.driverSlots(kernel)
+	if r == driver.ResultSuccess {
+		return slots, nil
+	}
+	if r != driver.ResultNotSupported {
+		return nil, e.failure("cuKernelGetParamInfo", r)
+	}
+	if proto == nil {
+		return nil, status.Errorf(status.Unsupported,
+			"kernel %q: this driver (%s) cannot tell its parameters, and the image has no PTX; give a prototype, or use driver 12.4 or newer",
+			name, versionText(e.driver.API.Version))
+	}
+	return declaredSlots(proto), nil
+}
+
+func ptxSlots(entry *ptx.Entry) []slot {
+	slots := make([]slot, len(entry.Params))
+	for i, p := range entry.Params {
+		slots[i] = slot{p.Name, p.Type, p.Offset, p.Size}
+	}
+	return slots
+}
+
+func (e *Engine) driverSlots(kernel driver.Kernel) ([]slot, driver.Result) {
+	var slots []slot
+	for {
+		offset, size, r := e.driver.API.KernelParam(kernel, len(slots))
+		if r == driver.ResultInvalidValue { // past the last one
+			return slots, driver.ResultSuccess
+		}
+		if r != driver.ResultSuccess {
+			return nil, r
+		}
+		slots = append(slots, slot{offset: offset, size: size})
+	}
+}
+
+// declaredSlots lays a prototype's parameters out as CUDA does: each at the next
+// multiple of its alignment.
+func declaredSlots(proto *prototype.Prototype) []slot {
+	var slots []slot
+	end := uint64(0)
+	for i := range proto.Params {
+		size, align := declaredSize(&proto.Params[i])
+		end = (end + align - 1) / align * align
+		slots = append(slots, slot{offset: end, size: size})
+		end += size
+	}
+	return slots
+}
+
+// addressBytes is the size of a pointer parameter.
+const addressBytes = 8
+
+func declaredSize(p *prototype.Param) (size, align uint64) {
+	switch {
+	case p.Tensor, p.Pointer:
+		return addressBytes, addressBytes
+	case p.Bytes.Size > 0:
+		return uint64(p.Bytes.Size), uint64(p.Bytes.Align)
+	}
+	size = p.Scalar.Type.ItemBits() / 8
+	if p.Scalar.Wildcard == prototype.Width {
+		size = uint64(p.Scalar.Type.Bits) / 8
+	}
+	return size, size
+}
+
+// agree compares a prototype with what the image declares.
+func agree(kernel string, proto *prototype.Prototype, slots []slot) error {
+	if len(proto.Params) != len(slots) {
+		return status.Errorf(status.Prototype, "prototype of %q has %d parameters, the kernel has %d: %s; name each one, those that are filled in (=) too",
+			kernel, len(proto.Params), len(slots), listSlots(slots))
+	}
+	for i := range slots {
+		p, s := &proto.Params[i], &slots[i]
+		if size, _ := declaredSize(p); size != s.size {
+			return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s: %s) has %d bytes, the kernel's %s has %d",
+				kernel, p.Column, i, p.Name, p.Type(), size, s.describe(), s.size)
+		}
+		if wantsFloat, wantsInteger := declaredClass(p); s.isFloat() && wantsInteger || s.isInteger() && wantsFloat {
+			return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s) is declared %s, but the kernel's PTX says %s",
+				kernel, p.Column, i, p.Name, p.Type(), s.ptxType)
+		}
+	}
+	return nil
+}
+
+// declaredClass tells floats of 32 and 64 bits and integers apart; for the rest
+// PTX has only bits.
+func declaredClass(p *prototype.Param) (float, integer bool) {
+	if p.Tensor || p.Pointer {
+		return false, true
+	}
+	if p.Bytes.Size > 0 || p.Scalar.Wildcard != prototype.Exact {
+		return false, false
+	}
+	format := formatOf(p.Scalar)
+	return format == exec.FormatFloat && p.Scalar.Type.Bits >= 32, format == exec.FormatSigned || format == exec.FormatUnsigned
+}
+
+func (s *slot) isFloat() bool { return s.ptxType == ".f32" || s.ptxType == ".f64" }
+
+func (s *slot) isInteger() bool {
+	switch s.ptxType {
+	case ".u32", ".s32", ".u64", ".s64":
+		return true
+	}
+	return false
+}
+
+func (s *slot) describe() string {
+	if s.ptxType == "" {
+		return "parameter"
+	}
+	return s.ptxType
+}
+
+func listSlots(slots []slot) string {
+	const most = 12
+	parts := make([]string, 0, most)
+	for i, s := range slots {
+		if i == most {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s of %d bytes", s.describe(), s.size))
+	}
+	return strings.Join(parts, ", ")
+}

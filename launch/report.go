@@ -1,0 +1,80 @@
+package launch
+
+import (
+	"encoding/json"
+	"sync"
+
+	"dlaunch/handles"
+	"dlaunch/internal/exec"
+)
+
+// reasons counts the launches that needed Go, by why.
+type reasons struct {
+	mu     sync.Mutex
+	counts map[string]uint64
+}
+
+// reasonNames are the report's words; what is not here was refused.
+var reasonNames = map[exec.Reason]string{
+	exec.Attention: "attention", exec.NoLimits: "first on a device", exec.Shared: "shared memory opt-in", exec.Host: "host tensor",
+	exec.DriverRefused: "driver error",
+}
+
+func (r *reasons) add(reason exec.Reason) {
+	name, mended := reasonNames[reason]
+	if !mended {
+		name = "refused"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = map[string]uint64{}
+	}
+	r.counts[name]++
+}
+
+type report struct {
+	Live        map[string]int   `json:"live"`
+	Handles     []reportedHandle `json:"handles"`
+	Pending     int              `json:"pending"`
+	DeviceBytes int64            `json:"device_bytes"`
+	Launches    reportedLaunches `json:"launches"`
+}
+
+type reportedHandle struct {
+	Kind   string           `json:"kind"`
+	Handle handles.Handle   `json:"handle"`
+	Label  string           `json:"label"`
+	Open   bool             `json:"open"`
+	HeldBy []handles.Handle `json:"held_by,omitempty"`
+}
+
+type reportedLaunches struct {
+	Fast    uint64            `json:"fast"`
+	Slow    uint64            `json:"slow"`
+	Reasons map[string]uint64 `json:"reasons"`
+}
+
+// Report describes what is alive and what was done, as JSON. It needs no driver.
+func (e *Engine) Report() string {
+	r := report{Live: map[string]int{}, Handles: []reportedHandle{}, DeviceBytes: e.bytes.Load()}
+	r.Pending = e.graves.Reclaim() + e.reaper.pending()
+	for kind, n := range e.table.Live() {
+		r.Live[kind.String()] = n
+	}
+	for _, info := range e.table.Entries() {
+		r.Handles = append(r.Handles, reportedHandle{info.Kind.String(), info.Handle, info.Label, info.Open, info.HeldBy})
+	}
+	e.slow.mu.Lock()
+	defer e.slow.mu.Unlock()
+	r.Launches = reportedLaunches{Fast: exec.FastLaunches(), Reasons: map[string]uint64{}}
+	for name, n := range e.slow.counts {
+		r.Launches.Reasons[name] = n
+		r.Launches.Slow += n
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "{}" // a struct of numbers and strings always marshals
+	}
+	return string(text)
+}

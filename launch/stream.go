@@ -1,0 +1,112 @@
+package launch
+
+import (
+	"fmt"
+
+	"dlaunch/handles"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/status"
+)
+
+// stream is what a dlaunch_stream stands for.
+type stream struct {
+	native driver.Stream
+	device int
+	shared *exec.Stream
+}
+
+// firstHandle is above every native stream: a number from here on is a
+// dlaunch_stream.
+const firstHandle = 1 << 48
+
+// lastDefaultStream: 0 and 1 are the legacy default stream, 2 the per-thread one.
+const lastDefaultStream = 2
+
+// StreamNonBlocking is a stream that does not wait for the legacy default one.
+const StreamNonBlocking = 1
+
+// CreateStream makes a stream on a device.
+func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
+	if flags&^StreamNonBlocking != 0 {
+		return 0, status.Errorf(status.Argument, "stream flags %#x are unknown; DLAUNCH_STREAM_NON_BLOCKING (1) is the only one", flags)
+	}
+	s := &stream{device: index}
+	err := e.on(index, func(*device) error {
+		var r driver.Result
+		if s.native, r = e.driver.API.StreamCreate(flags, 0); r != driver.ResultSuccess {
+			return e.failure("cuStreamCreateWithPriority", r)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if s.shared, err = exec.NewStream(uint64(s.native), int32(index)); err != nil {
+		return 0, err
+	}
+	entry, err := e.table.Open(handles.Stream, fmt.Sprintf("device %d", index), s, func() { e.destroyStream(s) })
+	if err != nil {
+		e.destroyStream(s)
+		return 0, err
+	}
+	return entry.Handle, s.shared.Publish(uint64(entry.Handle))
+}
+
+func (e *Engine) destroyStream(s *stream) {
+	s.shared.Free()
+	_ = e.on(s.device, func(*device) error {
+		e.driver.API.StreamDestroy(s.native)
+		return nil
+	})
+}
+
+// NativeStream gives the driver's stream of a dlaunch_stream.
+func (e *Engine) NativeStream(h handles.Handle) (uint64, error) {
+	entry, err := e.table.Get(h, handles.Stream)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(entry.Value.(*stream).native), nil
+}
+
+// withStream runs f with a stream argument's native stream, the right context
+// current, and the stream kept open. fallback is the device of default streams.
+func (e *Engine) withStream(number uint64, fallback int, f func(native driver.Stream) error) error {
+	if number < firstHandle {
+		return e.on(fallback, func(*device) error { return f(driver.Stream(number)) })
+	}
+	entry, err := e.table.Acquire(handles.Handle(number), handles.Stream)
+	if err != nil {
+		return err
+	}
+	defer entry.Drop()
+	s := entry.Value.(*stream)
+	return e.on(s.device, func(*device) error { return f(s.native) })
+}
+
+// SynchronizeStream waits until the work of a stream is done.
+func (e *Engine) SynchronizeStream(number uint64) error {
+	if number >= firstHandle {
+		if _, err := e.table.Get(handles.Handle(number), handles.Stream); err != nil {
+			return err
+		}
+	}
+	if _, err := e.api(); err != nil {
+		return err
+	}
+	return e.withStream(number, e.currentDevice(), func(native driver.Stream) error {
+		if r := e.driver.API.StreamSynchronize(native); r != driver.ResultSuccess {
+			return e.failure("cuStreamSynchronize", r)
+		}
+		return nil
+	})
+}
+
+// currentDevice is the device of the thread's current context, else 0.
+func (e *Engine) currentDevice() int {
+	if current, r := e.driver.API.ContextDevice(); r == driver.ResultSuccess {
+		return int(current)
+	}
+	return 0
+}
