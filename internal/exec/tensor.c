@@ -163,13 +163,10 @@ static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, b
   if (type == kDLCPU) return refuse(fault, DL_HOST, -1, marked, 0);
   if (type == kDLCUDAHost || type == kDLCUDAManaged) return DL_OK; /* no device number: all reach it */
   if (type != kDLCUDA) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCUDA);
-  if (pack->device < 0) pack->device = t->device.device_id;
-  if (pack->device != t->device.device_id) {
-    return refuse(fault, DL_DEVICE, -1, t->device.device_id, pack->device);
-  }
-  if (pack->device >= driver->num_devices) {
-    return refuse(fault, DL_DEVICE, -1, t->device.device_id, -driver->num_devices);
-  }
+  int32_t device = t->device.device_id;
+  if (device < 0 || device >= driver->num_devices) return refuse(fault, DL_DEVICE, -1, device, -driver->num_devices);
+  if (pack->device < 0) pack->device = device;
+  if (pack->device != device) return refuse(fault, DL_DEVICE, -1, device, pack->device);
   return DL_OK;
 }
 

@@ -1,0 +1,421 @@
+package exec_test
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"dlaunch/internal/exec"
+	"dlaunch/internal/exec/exectest"
+)
+
+const cuda, cpu = 2, 1
+
+func TestMain(m *testing.M) {
+	exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cuda, Devices: 2})
+	m.Run()
+}
+
+var handles atomic.Uint64
+
+// handle makes a number of a kind that no other test uses.
+func handle(kind uint64) uint64 { return kind<<48 | handles.Add(1) }
+
+const kernelKind, arrayKind, streamKind = 2, 4, 5
+
+// publish makes a kernel that is ready on both devices.
+func publish(t *testing.T, program exec.Program) uint64 {
+	t.Helper()
+	k, err := exec.NewKernel(0x1000, &program, 2)
+	require.NoError(t, err)
+	for device := range 2 {
+		k.SetLimits(device, exec.Limits{Threads: 1024, Block: [3]uint32{1024, 1024, 64}, Grid: [3]uint32{1 << 31, 65535, 65535}, Shared: 49152})
+	}
+	h := handle(kernelKind)
+	require.NoError(t, k.Publish(h))
+	t.Cleanup(func() { exec.Unpublish(h) })
+	return h
+}
+
+func config() *exec.Config {
+	return &exec.Config{StructSize: uint32(unsafe.Sizeof(exec.Config{})), Grid: [3]uint32{4}, Block: [3]uint32{32}}
+}
+
+// tensor builds a DLTensor in Go memory that stays where it is.
+type tensor struct {
+	data       uint64
+	deviceType int32
+	device     int32
+	ndim       int32
+	dtype      uint32
+	shape      *int64
+	strides    *int64
+	offset     uint64
+}
+
+const f32 = 2 | 32<<8 | 1<<16
+
+func newTensor(t *testing.T, data uint64, dtype uint32, shape, strides []int64) (*tensor, exec.Arg) {
+	x := &tensor{data: data, deviceType: cuda, ndim: int32(len(shape)), dtype: dtype, shape: unsafe.SliceData(shape), strides: unsafe.SliceData(strides)}
+	var pinner runtime.Pinner
+	pinner.Pin(x)
+	for _, p := range []*int64{x.shape, x.strides} {
+		if p != nil {
+			pinner.Pin(p)
+		}
+	}
+	t.Cleanup(pinner.Unpin)
+	return x, exec.Arg{Kind: exec.ArgTensor, Value: uint64(uintptr(unsafe.Pointer(x)))}
+}
+
+func launch(h uint64, args ...exec.Arg) exec.Fault { return exec.LaunchAgain(h, config(), args) }
+
+func scalarProgram(format uint8, size uint32) exec.Program {
+	return exec.Program{Params: make([]byte, size), Steps: []exec.Step{{Op: exec.OpScalar, Format: format, Size: size}}}
+}
+
+func TestScalars(t *testing.T) {
+	i := func(v int64) exec.Arg { return exec.Arg{Kind: exec.ArgInt, Value: uint64(v)} }
+	u := func(v uint64) exec.Arg { return exec.Arg{Kind: exec.ArgUint, Value: v} }
+	f := func(v float64) exec.Arg { return exec.Arg{Kind: exec.ArgFloat, Value: math.Float64bits(v)} }
+	for _, c := range []struct {
+		name   string
+		format uint8
+		size   uint32
+		arg    exec.Arg
+		bits   uint64
+		reason exec.Reason
+	}{
+		{"i8 least", exec.FormatSigned, 1, i(-128), 0x80, exec.OK},
+		{"i8 below", exec.FormatSigned, 1, i(-129), 0, exec.OutOfRange},
+		{"i8 above", exec.FormatSigned, 1, i(128), 0, exec.OutOfRange},
+		{"i16", exec.FormatSigned, 2, i(-2), 0xfffe, exec.OK},
+		{"i32 most", exec.FormatSigned, 4, i(1<<31 - 1), 0x7fffffff, exec.OK},
+		{"i32 above", exec.FormatSigned, 4, i(1 << 31), 0, exec.OutOfRange},
+		{"i64 least", exec.FormatSigned, 8, i(math.MinInt64), 1 << 63, exec.OK},
+		{"i64 of a large unsigned", exec.FormatSigned, 8, u(1 << 63), 0, exec.OutOfRange},
+		{"u8 most", exec.FormatUnsigned, 1, i(255), 0xff, exec.OK},
+		{"u8 above", exec.FormatUnsigned, 1, i(256), 0, exec.OutOfRange},
+		{"u32 negative", exec.FormatUnsigned, 4, i(-1), 0, exec.OutOfRange},
+		{"u64 most", exec.FormatUnsigned, 8, u(math.MaxUint64), math.MaxUint64, exec.OK},
+		{"u64 negative", exec.FormatUnsigned, 8, i(-1), 0, exec.OutOfRange},
+		{"b32 signed", exec.FormatBits, 4, i(-1), 0xffffffff, exec.OK},
+		{"b32 unsigned", exec.FormatBits, 4, i(0xffffffff), 0xffffffff, exec.OK},
+		{"b32 above", exec.FormatBits, 4, i(1 << 32), 0, exec.OutOfRange},
+		{"b32 below", exec.FormatBits, 4, i(-1<<31 - 1), 0, exec.OutOfRange},
+		{"float for an integer", exec.FormatSigned, 4, f(1), 0, exec.Kind},
+		{"bool true", exec.FormatBool, 1, exec.Arg{Kind: exec.ArgBool, Value: 1}, 1, exec.OK},
+		{"bool of 2", exec.FormatBool, 1, i(2), 0, exec.OutOfRange},
+		{"f64", exec.FormatFloat, 8, f(0.1), 0x3fb999999999999a, exec.OK},
+		{"f32 rounds", exec.FormatFloat, 4, f(0.1), 0x3dcccccd, exec.OK},
+		{"f32 overflows", exec.FormatFloat, 4, f(1e39), 0, exec.Precision},
+		{"f32 infinity", exec.FormatFloat, 4, f(math.Inf(-1)), 0xff800000, exec.OK},
+		{"f32 of an integer", exec.FormatFloat, 4, i(1 << 24), 0x4b800000, exec.OK},
+		{"f32 of an integer with too many digits", exec.FormatFloat, 4, i(1<<24 + 1), 0, exec.Precision},
+		{"f64 of an integer with too many digits", exec.FormatFloat, 8, i(1<<53 + 1), 0, exec.Precision},
+		{"f64 of the least integer", exec.FormatFloat, 8, i(math.MinInt64), 0xc3e0000000000000, exec.OK},
+		{"f16 one", exec.FormatFloat, 2, f(1), 0x3c00, exec.OK},
+		{"f16 rounds to even", exec.FormatFloat, 2, f(2049), 0x6800, exec.OK},
+		{"f16 most", exec.FormatFloat, 2, f(65504), 0x7bff, exec.OK},
+		{"f16 just below overflow", exec.FormatFloat, 2, f(65519.99), 0x7bff, exec.OK},
+		{"f16 overflows", exec.FormatFloat, 2, f(65520), 0, exec.Precision},
+		{"f16 smallest subnormal", exec.FormatFloat, 2, f(0x1p-24), 0x0001, exec.OK},
+		{"f16 half of it goes to even", exec.FormatFloat, 2, f(0x1p-25), 0x0000, exec.OK},
+		{"f16 a bit more rounds up", exec.FormatFloat, 2, f(0x1.000002p-25), 0x0001, exec.OK},
+		{"f16 subnormal becomes normal", exec.FormatFloat, 2, f(0x1.ffffp-15), 0x0400, exec.OK},
+		{"f16 not through f32", exec.FormatFloat, 2, f(0x1.002000001p0), 0x3c01, exec.OK},
+		{"f16 nan", exec.FormatFloat, 2, f(math.NaN()), 0x7e00, exec.OK},
+		{"f16 of an integer", exec.FormatFloat, 2, i(-2048), 0xe800, exec.OK},
+		{"f16 of an inexact integer", exec.FormatFloat, 2, i(2049), 0, exec.Precision},
+		{"bf16", exec.FormatBFloat, 2, f(-3.140625), 0xc049, exec.OK},
+		{"bf16 rounds", exec.FormatBFloat, 2, f(1.00390625), 0x3f80, exec.OK},
+		{"bf16 overflows", exec.FormatBFloat, 2, f(3.4e38), 0, exec.Precision},
+		{"an integer for a struct", exec.FormatOpaque, 8, i(1), 0, exec.Kind},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fault := launch(publish(t, scalarProgram(c.format, c.size)), c.arg)
+			require.Equal(t, c.reason, fault.Reason)
+			if c.reason != exec.OK {
+				require.EqualValues(t, 0, fault.Argument)
+				return
+			}
+			var wide [8]byte
+			copy(wide[:], exectest.Params())
+			require.Equal(t, c.bits, binary.LittleEndian.Uint64(wide[:]), "%#x", wide)
+		})
+	}
+}
+
+func tensorProgram(flags uint8, dims ...exec.Dim) exec.Program {
+	return exec.Program{Params: make([]byte, 8), Sizes: 2, Dims: dims,
+		Steps: []exec.Step{{Op: exec.OpTensor, Size: 8, Rank: uint8(len(dims)), DType: f32, DTypeMask: 0xffffffff, Flags: flags}}}
+}
+
+func TestTensors(t *testing.T) {
+	n, m, fixed3 := exec.Dim{Size: 0}, exec.Dim{Size: 1}, exec.Dim{Size: exec.FixedExtent, Value: 3}
+	anything := exec.Dim{Size: exec.AnyExtent}
+	for _, c := range []struct {
+		name    string
+		program exec.Program
+		shape   []int64
+		strides []int64
+		change  func(x *tensor)
+		reason  exec.Reason
+		axis    int32
+	}{
+		{"contiguous", tensorProgram(0, n, m), []int64{2, 3}, []int64{3, 1}, nil, exec.OK, -1},
+		{"NULL strides", tensorProgram(0, n, m), []int64{2, 3}, nil, nil, exec.OK, -1},
+		{"a size twice", tensorProgram(0, n, n), []int64{3, 3}, nil, nil, exec.OK, -1},
+		{"a size twice, unequal", tensorProgram(0, n, n), []int64{2, 3}, nil, nil, exec.Extent, 0},
+		{"fixed", tensorProgram(0, fixed3), []int64{3}, nil, nil, exec.OK, -1},
+		{"fixed, other", tensorProgram(0, fixed3), []int64{4}, nil, nil, exec.Extent, 0},
+		{"transposed", tensorProgram(0, n, m), []int64{2, 3}, []int64{1, 2}, nil, exec.Layout, 1},
+		{"transposed as @fortran", tensorProgram(exec.Fortran, n, m), []int64{2, 3}, []int64{1, 2}, nil, exec.OK, -1},
+		{"C order as @fortran", tensorProgram(exec.Fortran, n, m), []int64{2, 3}, nil, nil, exec.Layout, 0},
+		{"one row is both", tensorProgram(exec.Fortran, n, m), []int64{1, 3}, []int64{77, 1}, nil, exec.OK, -1},
+		{"strides of extents of 1 never matter", tensorProgram(0, n, m), []int64{1, 1}, []int64{5, -9}, nil, exec.OK, -1},
+		{"empty: strides never matter", tensorProgram(0, n, m), []int64{0, 3}, []int64{5, -9}, func(x *tensor) { x.data = 0 }, exec.OK, -1},
+		{"negative stride", tensorProgram(0, n), []int64{3}, []int64{-1}, nil, exec.Layout, 0},
+		{"negative stride as @strided", tensorProgram(exec.Strided, n), []int64{3}, []int64{-1}, nil, exec.OK, -1},
+		{"zero stride as @strided", tensorProgram(exec.Strided, n), []int64{3}, []int64{0}, nil, exec.OK, -1},
+		{"written with zero stride", tensorProgram(exec.Strided|exec.Written, n), []int64{3}, []int64{0}, nil, exec.Overlap, 0},
+		{"written, overlapping", tensorProgram(exec.Strided|exec.Written, n, m), []int64{4, 4}, []int64{2, 1}, nil, exec.Overlap, 0},
+		{"written, the same stride twice", tensorProgram(exec.Strided|exec.Written, n, m), []int64{2, 2}, []int64{1, 1}, nil, exec.Overlap, 1},
+		{"written, backwards", tensorProgram(exec.Strided|exec.Written, n, m), []int64{4, 4}, []int64{-4, 1}, nil, exec.OK, -1},
+		{"rank", tensorProgram(0, n), []int64{2, 3}, nil, nil, exec.Rank, -1},
+		{"0-d", tensorProgram(0), nil, nil, nil, exec.OK, -1},
+		{"any rank", tensorProgram(exec.OpenRank), []int64{2, 3, 4}, nil, nil, exec.OK, -1},
+		{"trailing", tensorProgram(exec.OpenRank, fixed3), []int64{7, 5, 3}, nil, nil, exec.OK, -1},
+		{"trailing, other", tensorProgram(exec.OpenRank, fixed3), []int64{7, 3, 5}, nil, nil, exec.Extent, 2},
+		{"too few for trailing", tensorProgram(exec.OpenRank, n, fixed3), []int64{3}, nil, nil, exec.Rank, -1},
+		{"negative extent", tensorProgram(0, anything), []int64{-1}, nil, nil, exec.Negative, 0},
+		{"uncountable", tensorProgram(0, n, m), []int64{1 << 40, 1 << 40}, nil, nil, exec.Overflow, 0},
+		{"negative rank", tensorProgram(0), nil, nil, func(x *tensor) { x.ndim = -1 }, exec.Rank, -1},
+		{"NULL shape", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.shape = nil }, exec.Null, 0},
+		{"NULL data", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.data = 0 }, exec.NullData, -1},
+		{"dtype", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.dtype = 0 | 32<<8 | 1<<16 }, exec.DType, -1},
+		{"lanes", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.dtype = 2 | 32<<8 | 4<<16 }, exec.DType, -1},
+		{"misaligned", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.offset = 2 }, exec.Alignment, -1},
+		{"host", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.deviceType = cpu }, exec.Host, -1},
+		{"page-locked", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.deviceType = 3 }, exec.OK, -1},
+		{"managed", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.deviceType = 13 }, exec.OK, -1},
+		{"rocm", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.deviceType = 10 }, exec.DeviceType, -1},
+		{"a device that is not there", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.device = 7 }, exec.Device, -1},
+		{"a negative device", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.device = -1 }, exec.Device, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x, arg := newTensor(t, 0x7000_0000, f32, c.shape, c.strides)
+			if c.change != nil {
+				c.change(x)
+			}
+			fault := launch(publish(t, c.program), arg)
+			require.Equal(t, c.reason, fault.Reason, "%+v", fault)
+			require.Equal(t, c.axis, fault.Axis)
+		})
+	}
+}
+
+func TestAddressIsDataPlusByteOffset(t *testing.T) {
+	x, arg := newTensor(t, 0x7000_0000, f32, []int64{4}, nil)
+	x.offset = 64
+	require.Equal(t, exec.OK, launch(publish(t, tensorProgram(0, exec.Dim{Size: 0})), arg).Reason)
+	require.EqualValues(t, 0x7000_0040, binary.LittleEndian.Uint64(exectest.Params()))
+}
+
+func TestDerived(t *testing.T) {
+	// f(x: f32[n,m] @strided, k: i32, a: i64 = n * m * 2, b: i32 = -k, c: i32 = stride(x, 0))
+	program := exec.Program{
+		Params: make([]byte, 36), Sizes: 2, Dims: []exec.Dim{{Size: 0}, {Size: 1}},
+		Steps: []exec.Step{
+			{Op: exec.OpTensor, Size: 8, Rank: 2, DType: f32, DTypeMask: 0xffffffff, Flags: exec.Strided},
+			{Op: exec.OpScalar, Format: exec.FormatSigned, Offset: 8, Size: 4},
+		},
+		Terms: []exec.Term{{Kind: exec.TermSize, Index: 0}, {Kind: exec.TermSize, Index: 1},
+			{Kind: exec.TermParameter, Index: 1, Format: exec.FormatSigned, Offset: 8, Width: 4}, {Kind: exec.TermStride, Index: 0, Width: 0}},
+		Derived: []exec.Derived{
+			{Format: exec.FormatSigned, Offset: 16, Size: 8, Factor: 2, Terms: 0, NumTerms: 2},
+			{Format: exec.FormatSigned, Offset: 24, Size: 4, Factor: -1, Terms: 2, NumTerms: 1},
+			{Format: exec.FormatSigned, Offset: 28, Size: 4, Factor: 1, Terms: 3, NumTerms: 1},
+		},
+	}
+	h := publish(t, program)
+	_, x := newTensor(t, 0x1000, f32, []int64{5, 7}, []int64{100, -1})
+	k := exec.Arg{Kind: exec.ArgInt, Value: 123}
+	require.Equal(t, exec.OK, launch(h, x, k).Reason)
+	p := exectest.Params()
+	require.EqualValues(t, 70, binary.LittleEndian.Uint64(p[16:]))
+	require.EqualValues(t, -123, int32(binary.LittleEndian.Uint32(p[24:])))
+	require.EqualValues(t, 100, binary.LittleEndian.Uint32(p[28:]))
+
+	_, wide := newTensor(t, 0x1000, f32, []int64{2, 7}, []int64{1 << 31, 1})
+	fault := launch(h, wide, k)
+	require.Equal(t, exec.DerivedRange, fault.Reason)
+	require.EqualValues(t, 2, fault.Axis)
+	require.EqualValues(t, 1<<31, fault.Found)
+
+	least := exec.Arg{Kind: exec.ArgInt, Value: uint64(0xffffffff_80000000)}
+	fault = launch(h, x, least)
+	require.Equal(t, exec.DerivedRange, fault.Reason, "-(-2^31) is no i32")
+}
+
+func TestConfigurations(t *testing.T) {
+	h := publish(t, exec.Program{})
+	for _, c := range []struct {
+		name   string
+		change func(*exec.Config)
+		reason exec.Reason
+		axis   int32
+	}{
+		{"y and z of 0 are 1", func(*exec.Config) {}, exec.OK, -1},
+		{"grid of 0", func(c *exec.Config) { c.Grid[0] = 0 }, exec.Grid, 0},
+		{"grid of 0, allowed", func(c *exec.Config) { c.Grid[0] = 0; c.Flags = 2 }, exec.OK, -1},
+		{"grid.y", func(c *exec.Config) { c.Grid[1] = 65536 }, exec.Grid, 1},
+		{"block of 0", func(c *exec.Config) { c.Block[0] = 0 }, exec.Block, 0},
+		{"block.z", func(c *exec.Config) { c.Block[2] = 65 }, exec.Block, 2},
+		{"threads", func(c *exec.Config) { c.Block = [3]uint32{32, 33, 1} }, exec.Block, -1},
+		{"threads beyond 32 bits", func(c *exec.Config) { c.Block = [3]uint32{1024, 1024, 64} }, exec.Block, -1},
+		{"shared", func(c *exec.Config) { c.SharedBytes = 49153 }, exec.Shared, -1},
+		{"short struct", func(c *exec.Config) { c.StructSize = 8 }, exec.BadConfig, -1},
+		{"cluster", func(c *exec.Config) { c.Cluster = [3]uint32{2} }, exec.OK, -1},
+		{"cluster that does not divide", func(c *exec.Config) { c.Cluster = [3]uint32{3} }, exec.Cluster, 0},
+		{"attributes without a pointer", func(c *exec.Config) { c.NumAttributes = 1 }, exec.Attributes, -1},
+		{"too many attributes", func(c *exec.Config) { c.NumAttributes = 15 }, exec.Attributes, -1},
+		{"a stream that is closed", func(c *exec.Config) { c.Stream = streamKind<<48 | 0xffffff }, exec.StaleStream, -1},
+		{"a kernel as a stream", func(c *exec.Config) { c.Stream = h }, exec.StaleStream, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config()
+			c.change(cfg)
+			fault := exec.LaunchAgain(h, cfg, nil)
+			require.Equal(t, c.reason, fault.Reason, "%+v", fault)
+			require.Equal(t, c.axis, fault.Axis)
+		})
+	}
+	require.Equal(t, exec.BadConfig, exec.LaunchAgain(h, nil, nil).Reason)
+}
+
+func TestAttributesOfTheConfig(t *testing.T) {
+	cfg := config()
+	cfg.Cluster, cfg.Flags = [3]uint32{2}, 1
+	require.Equal(t, exec.OK, exec.LaunchAgain(publish(t, exec.Program{}), cfg, nil).Reason)
+	grid, block, _, _, n := exectest.Config()
+	require.Equal(t, [3]uint32{4, 1, 1}, grid)
+	require.Equal(t, [3]uint32{32, 1, 1}, block)
+	require.Equal(t, 2, n)
+	require.EqualValues(t, 2, exectest.Attribute(0), "cooperative")
+	require.EqualValues(t, 1, exectest.Attribute(8))
+	require.EqualValues(t, 4, exectest.Attribute(72), "cluster dimension")
+	require.Equal(t, []byte{2, 1, 1}, []byte{exectest.Attribute(80), exectest.Attribute(84), exectest.Attribute(88)})
+}
+
+func TestStaleHandlesComeFirst(t *testing.T) {
+	h := publish(t, exec.Program{Params: make([]byte, 16), Steps: []exec.Step{
+		{Op: exec.OpScalar, Format: exec.FormatSigned, Size: 4}, {Op: exec.OpTensor, Offset: 8, Size: 8}}})
+	fault := launch(h, exec.Arg{Kind: exec.ArgFloat}, exec.Arg{Kind: exec.ArgHandle, Value: arrayKind<<48 | 0xfffffe})
+	require.Equal(t, exec.StaleArgument, fault.Reason)
+	require.EqualValues(t, 1, fault.Argument)
+	fault = launch(h)
+	require.Equal(t, exec.Count, fault.Reason)
+	require.EqualValues(t, 2, fault.Wanted)
+	exec.Unpublish(h)
+	require.Equal(t, exec.StaleKernel, launch(h).Reason)
+	require.Equal(t, exec.StaleKernel, launch(0).Reason)
+	require.Equal(t, exec.StaleKernel, launch(math.MaxUint64).Reason)
+}
+
+func TestAttention(t *testing.T) {
+	h := publish(t, exec.Program{})
+	exec.SetAttention(exec.Unloading)
+	fault := launch(h)
+	exec.ClearAttention(exec.Unloading)
+	require.Equal(t, exec.Attention, fault.Reason)
+	require.EqualValues(t, exec.Unloading, fault.Found)
+	require.Equal(t, exec.OK, launch(h).Reason)
+}
+
+func TestDriverRefuses(t *testing.T) {
+	h := publish(t, exec.Program{})
+	exectest.Answer(701)
+	fault := launch(h)
+	exectest.Answer(0)
+	require.Equal(t, exec.DriverRefused, fault.Reason)
+	require.EqualValues(t, 701, fault.DriverCode)
+}
+
+// What is retired while a launch runs is buried when it is over, not before.
+func TestRetireWaitsForLaunches(t *testing.T) {
+	h := publish(t, exec.Program{})
+	exectest.Hold(true)
+	before := exectest.Launches()
+	done := make(chan exec.Fault)
+	go func() { done <- launch(h) }()
+	for exectest.Launches() == before {
+		runtime.Gosched()
+	}
+	var graves exec.Graves
+	buried := false
+	exec.Unpublish(h)
+	graves.Retire(func() { buried = true })
+	require.False(t, buried, "the launch is inside the driver")
+	require.Equal(t, 1, graves.Reclaim())
+	exectest.Hold(false)
+	require.Equal(t, exec.OK, (<-done).Reason)
+	require.Zero(t, graves.Reclaim())
+	require.True(t, buried)
+}
+
+// Threads launch while others close and publish anew: nothing stale is read.
+func TestHammerCloseAgainstLaunch(t *testing.T) {
+	const launchers, rounds = 4, 2000
+	var graves exec.Graves
+	var current atomic.Uint64
+	var newest *exec.Kernel
+	program := exec.Program{Params: make([]byte, 4), Steps: []exec.Step{{Op: exec.OpScalar, Format: exec.FormatSigned, Size: 4}}}
+	renew := func() {
+		k, err := exec.NewKernel(0x1000, &program, 2)
+		require.NoError(t, err)
+		for device := range 2 {
+			k.SetLimits(device, exec.Limits{Threads: 1024, Block: [3]uint32{1024, 1024, 64}, Grid: [3]uint32{1 << 31, 65535, 65535}})
+		}
+		h := handle(kernelKind)
+		require.NoError(t, k.Publish(h))
+		old, former := current.Swap(h), newest
+		newest = k
+		if former != nil {
+			exec.Unpublish(old)
+			graves.Retire(former.Free)
+		}
+	}
+	renew()
+	var stop atomic.Bool
+	var launched atomic.Uint64
+	var all sync.WaitGroup
+	for range launchers {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for !stop.Load() {
+				switch fault := launch(current.Load(), exec.Arg{Kind: exec.ArgInt, Value: 7}); fault.Reason {
+				case exec.OK:
+					launched.Add(1)
+				case exec.StaleKernel:
+				default:
+					panic(fault)
+				}
+			}
+		}()
+	}
+	for range rounds {
+		renew()
+	}
+	stop.Store(true)
+	all.Wait()
+	require.NotZero(t, launched.Load())
+	require.Zero(t, graves.Reclaim())
+}
