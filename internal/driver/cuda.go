@@ -1,0 +1,76 @@
+package driver
+
+import (
+	"bytes"
+	"runtime"
+	"unsafe"
+)
+
+// fill binds the whole table. Names carry the ABI version that is meant: the
+// oldest that does the job, which newer drivers keep.
+func fill(s *symbols) *API {
+	a := &API{}
+	fillDevices(a, s)
+	fillLibraries(a, s)
+	fillStreams(a, s)
+	fillMemory(a, s)
+	a.LaunchKernelEx = s.required("cuLaunchKernelEx").address
+	a.CtxGetCurrent = s.required("cuCtxGetCurrent").address
+	a.CtxSetCurrent = s.required("cuCtxSetCurrent").address
+	a.CtxGetDevice = s.required("cuCtxGetDevice").address
+	a.StreamGetCtx = s.required("cuStreamGetCtx").address
+	return a
+}
+
+// out calls a function whose first argument receives one value.
+func out[T any](f function, args ...uintptr) (T, Result) {
+	value := pinned[T]()
+	defer value.Unpin()
+	r := f.call(append([]uintptr{value.address()}, args...)...)
+	return *value.value, r
+}
+
+// cell is one Go value that C writes to.
+type cell[T any] struct {
+	value *T
+	runtime.Pinner
+}
+
+func pinned[T any]() *cell[T] {
+	c := &cell[T]{value: new(T)}
+	c.Pin(c.value)
+	return c
+}
+
+func (c *cell[T]) address() uintptr { return uintptr(unsafe.Pointer(c.value)) }
+
+func fillDevices(a *API, s *symbols) {
+	count, attribute, name := s.required("cuDeviceGetCount"), s.required("cuDeviceGetAttribute"), s.required("cuDeviceGetName")
+	a.DeviceCount = func() (int, Result) {
+		n, r := out[int32](count)
+		return int(n), r
+	}
+	a.DeviceAttribute = func(id int32, device Device) (int32, Result) {
+		return out[int32](attribute, uintptr(id), uintptr(device))
+	}
+	a.DeviceName = func(device Device) (string, Result) {
+		text := pinned[[256]byte]()
+		defer text.Unpin()
+		r := name.call(text.address(), uintptr(len(text.value)), uintptr(device))
+		before, _, _ := bytes.Cut(text.value[:], []byte{0})
+		return string(before), r
+	}
+	retain, current, set := s.required("cuDevicePrimaryCtxRetain"), s.required("cuCtxGetCurrent"), s.required("cuCtxSetCurrent")
+	device, synchronize, id := s.required("cuCtxGetDevice"), s.required("cuCtxSynchronize"), s.optional("cuCtxGetId", 12000)
+	a.PrimaryContextRetain = func(d Device) (Context, Result) { return out[Context](retain, uintptr(d)) }
+	a.ContextCurrent = func() (Context, Result) { return out[Context](current) }
+	a.ContextSetCurrent = func(c Context) Result { return set.call(uintptr(c)) }
+	a.ContextDevice = func() (Device, Result) { return out[Device](device) }
+	a.ContextSynchronize = func() Result { return synchronize.call() }
+	a.ContextID = func(c Context) (uint64, Result) {
+		value := pinned[uint64]()
+		defer value.Unpin()
+		r := id.call(uintptr(c), value.address())
+		return *value.value, r
+	}
+}
