@@ -16,12 +16,12 @@
 
 #include <dlaunch.h>
 
-#define CHECK(what)                                                        \
-  do {                                                                     \
-    if (!(what)) {                                                         \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);   \
-      exit(1);                                                             \
-    }                                                                      \
+#define CHECK(what)                                                      \
+  do {                                                                   \
+    if (!(what)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
+      exit(1);                                                           \
+    }                                                                    \
   } while (0)
 
 /* Both use a dlaunch_error named err that is in scope. */

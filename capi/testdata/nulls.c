@@ -2,10 +2,10 @@
 #include "contract.h"
 
 /* Once with a dlaunch_error, once without. */
-#define REFUSES(wanted, says, function, ...)             \
-  do {                                                   \
-    REFUSED(wanted, says, function(__VA_ARGS__, &err));  \
-    CHECK(function(__VA_ARGS__, NULL) == (wanted));      \
+#define REFUSES(wanted, says, function, ...)            \
+  do {                                                  \
+    REFUSED(wanted, says, function(__VA_ARGS__, &err)); \
+    CHECK(function(__VA_ARGS__, NULL) == (wanted));     \
   } while (0)
 #define NULL_IS_REFUSED(name, function, ...) REFUSES(DLAUNCH_ERROR_ARGUMENT, name, function, __VA_ARGS__)
 #define NO_HANDLE(function, ...) REFUSES(DLAUNCH_ERROR_HANDLE, "", function, __VA_ARGS__)

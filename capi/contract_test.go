@@ -1,0 +1,133 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The C contract: programs in testdata/, compiled against include/dlaunch.h and
+// the library that `make build` leaves, each run as a process of its own. No Go
+// code of dlaunch runs in this test's process.
+
+type paths struct{ root, include, build, library, kernels string }
+
+func projectPaths(t *testing.T) paths {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	p := paths{root: root, include: filepath.Join(root, "include"), build: filepath.Join(root, "build"), kernels: filepath.Join(root, "testdata", "kernels")}
+	p.library = filepath.Join(p.build, "libdlaunch.so")
+	_, err = os.Stat(p.library)
+	require.NoError(t, err, "the library is tested as it was built: run `make build` first")
+	return p
+}
+
+type compiler struct {
+	name    string
+	command []string
+}
+
+var strict = []string{"-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"}
+
+var compilers = []compiler{
+	{"C99", []string{"gcc", "-std=c99"}},
+	{"C11", []string{"gcc", "-std=c11"}},
+	{"C++17", []string{"g++", "-x", "c++", "-std=c++17"}},
+}
+
+// compile runs the compiler with strict warnings and gives what it made.
+func (c compiler) compile(t *testing.T, output string, args ...string) {
+	t.Helper()
+	all := append(append(append([]string{}, c.command[1:]...), strict...), args...)
+	made, err := exec.Command(c.command[0], append(all, "-o", output)...).CombinedOutput()
+	require.NoError(t, err, "%s %s: %s", c.command[0], strings.Join(all, " "), made)
+}
+
+// program compiles testdata/NAME.c and links it with the library.
+func program(t *testing.T, p paths, c compiler, name string, more ...string) string {
+	t.Helper()
+	output := filepath.Join(t.TempDir(), name)
+	args := append(more, "-I"+p.include, filepath.Join("testdata", name+".c"), "-x", "none",
+		"-L"+p.build, "-ldlaunch", "-Wl,-rpath,"+p.build, "-pthread")
+	c.compile(t, output, args...)
+	return output
+}
+
+// run ends a program that hangs, and shows what it said if it fails.
+func run(t *testing.T, environment []string, command ...string) string {
+	t.Helper()
+	limit, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(limit, command[0], command[1:]...)
+	c.Env = append(os.Environ(), environment...)
+	var output, complaints bytes.Buffer
+	c.Stdout, c.Stderr = &output, &complaints
+	c.WaitDelay = time.Second
+	err := c.Run()
+	if errors.Is(limit.Err(), context.DeadlineExceeded) {
+		require.Fail(t, "hangs", "%s: %s%s", command, output.String(), complaints.String())
+	}
+	require.NoError(t, err, "%s: %s%s", command, output.String(), complaints.String())
+	return output.String()
+}
+
+// programs are all of testdata but header.c and layout.c, which tests of their own read.
+func programs(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.c")
+	require.NoError(t, err)
+	var names []string
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".c"); name != "header" && name != "layout" {
+			names = append(names, name)
+		}
+	}
+	require.NotEmpty(t, names)
+	return names
+}
+
+func TestPrograms(t *testing.T) {
+	p := projectPaths(t)
+	for _, name := range programs(t) {
+		for _, c := range compilers {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				run(t, []string{"DLAUNCH_DRIVER=sim"}, program(t, p, c, name), p.kernels, p.library)
+			})
+		}
+	}
+}
+
+// With the client under ASan, so that what dlaunch writes or keeps of its
+// memory is seen. Go's own memory is none of ASan's business.
+func TestAddressSanitizer(t *testing.T) {
+	p := projectPaths(t)
+	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := program(t, p, compilers[1], name, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+			run(t, []string{"DLAUNCH_DRIVER=sim", "ASAN_OPTIONS=detect_leaks=0"}, client, p.kernels, p.library)
+		})
+	}
+}
+
+// Valgrind finds the C memory that dlaunch loses.
+func TestValgrind(t *testing.T) {
+	p := projectPaths(t)
+	valgrind, err := exec.LookPath("valgrind")
+	if err != nil {
+		t.Skip("valgrind is not installed; .ci/run installs it")
+	}
+	client := program(t, p, compilers[1], "launch", "-g")
+	run(t, []string{"DLAUNCH_DRIVER=sim"}, valgrind, "--quiet", "--error-exitcode=9", "--leak-check=full",
+		"--errors-for-leak-kinds=definite", "--show-leak-kinds=definite", client, p.kernels, p.library)
+}
