@@ -1,0 +1,230 @@
+package launch_test
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"dlaunch/handles"
+	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
+	"dlaunch/internal/exec/exectest"
+	"dlaunch/launch"
+)
+
+// fake is a driver whose device memory is Go memory and whose launches are kept
+// by exectest: what launch does with a driver can be looked at.
+type fake struct {
+	mu        sync.Mutex
+	blocks    map[driver.Address][]byte
+	pinner    runtime.Pinner
+	context   atomic.Uint64
+	capturing bool
+	unloaded  []driver.Library
+	dynamic   int32         // what KernelMaxDynamicShared is now
+	loads     driver.Result // what getting a kernel answers
+	log       string        // what the compiler logs then
+	logTo     []byte
+	allocates driver.Result
+	syncs     driver.Result
+	params    [][2]uint64 // offset and size of each parameter; nil: the driver cannot tell
+}
+
+const fakeSharedOptIn = 232448
+
+// newEngine gives an engine over a fake with two devices.
+func newEngine(t *testing.T) (*launch.Engine, *fake) {
+	f := &fake{blocks: map[driver.Address][]byte{}, dynamic: 49152}
+	t.Cleanup(f.pinner.Unpin)
+	return launch.New(func() (launch.Driver, error) {
+		return launch.Driver{API: f.api(), DeviceType: 2}, nil
+	}), f
+}
+
+func (f *fake) api() *driver.API {
+	const ok = driver.ResultSuccess
+	attributes := map[int32]int32{1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 1<<31 - 1, 6: 65535, 7: 65535, 8: 49152, 97: fakeSharedOptIn, 75: 9, 76: 0}
+	return &driver.API{
+		Kind: "cuda", Version: 13000, LaunchKernelEx: exectest.Record(),
+		DeviceCount: func() (int, driver.Result) { return 2, ok },
+		DeviceAttribute: func(id int32, _ driver.Device) (int32, driver.Result) {
+			value, known := attributes[id]
+			if !known {
+				return 0, driver.ResultInvalidValue
+			}
+			return value, ok
+		},
+		PrimaryContextRetain: func(d driver.Device) (driver.Context, driver.Result) { return driver.Context(100 + d), ok },
+		ContextCurrent:       func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
+		ContextSetCurrent:    func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
+		ContextDevice:        func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
+		ContextSynchronize:   func() driver.Result { return f.syncs },
+		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
+			for _, o := range options {
+				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
+					f.logTo = bytesAt(o.Value, 8192)
+				}
+			}
+			return 7, ok
+		},
+		LibraryUnload: func(l driver.Library) driver.Result { f.unloaded = append(f.unloaded, l); return ok },
+		LibraryKernel: func(_ driver.Library, name string) (driver.Kernel, driver.Result) {
+			if f.loads != ok {
+				copy(f.logTo, f.log)
+				return 0, f.loads
+			}
+			if name != "saxpy" {
+				return 0, driver.ResultNotFound
+			}
+			return 0x2000, ok
+		},
+		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
+		LibraryKernels:     func(_ driver.Library, n int) ([]driver.Kernel, driver.Result) { return make([]driver.Kernel, n), ok },
+		KernelName:         func(driver.Kernel) (string, driver.Result) { return "saxpy", ok },
+		KernelParam: func(_ driver.Kernel, i int) (uint64, uint64, driver.Result) {
+			if f.params == nil {
+				return 0, 0, driver.ResultNotSupported
+			}
+			if i >= len(f.params) {
+				return 0, 0, driver.ResultInvalidValue
+			}
+			return f.params[i][0], f.params[i][1], ok
+		},
+		KernelAttribute: func(id int32, _ driver.Kernel, _ driver.Device) (int32, driver.Result) {
+			return map[int32]int32{0: 512, 1: 1024, 8: f.dynamic}[id], ok
+		},
+		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
+		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
+		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
+		StreamSynchronize:  func(driver.Stream) driver.Result { return f.syncs },
+		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
+		MemAlloc:           f.alloc,
+		MemFree:            f.free,
+		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { return f.alloc(n) },
+		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { return f.free(a) },
+		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
+		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
+			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
+			return ok
+		},
+		CopyDeviceToHost: func(dst uintptr, src driver.Address, n uint64, _ driver.Stream) driver.Result {
+			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
+			return ok
+		},
+		CaptureMode: func(int32) (int32, driver.Result) { return 0, ok },
+	}
+}
+
+func bytesAt(address, n uint64) []byte {
+	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&address))), n)
+}
+
+func (f *fake) alloc(n uint64) (driver.Address, driver.Result) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.allocates != driver.ResultSuccess {
+		return 0, f.allocates
+	}
+	block := make([]byte, n+16)
+	f.pinner.Pin(&block[0])
+	address := (driver.Address(uintptr(unsafe.Pointer(&block[0]))) + 15) &^ 15
+	f.blocks[address] = block
+	return address, driver.ResultSuccess
+}
+
+func (f *fake) free(a driver.Address) driver.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, there := f.blocks[a]; !there {
+		panic("freed twice")
+	}
+	delete(f.blocks, a)
+	return driver.ResultSuccess
+}
+
+func (f *fake) alive() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.blocks)
+}
+
+// The PTX that most tests load; its body is never read by a driver like this.
+const saxpyPTX = `.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry saxpy(
+	.param .f32 saxpy_param_0,
+	.param .u64 saxpy_param_1,
+	.param .u64 saxpy_param_2,
+	.param .u32 saxpy_param_3
+)
+{
+	ret;
+}
+`
+
+const saxpyPrototype = "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)"
+
+func load(t *testing.T, e *launch.Engine) handles.Handle {
+	t.Helper()
+	lib, err := e.Load([]byte(saxpyPTX), launch.LibraryOptions{})
+	require.NoError(t, err)
+	return lib
+}
+
+func getKernel(t *testing.T, e *launch.Engine, text string) handles.Handle {
+	t.Helper()
+	k, err := e.GetKernel(load(t, e), text)
+	require.NoError(t, err)
+	return k
+}
+
+func config() *exec.Config {
+	return &exec.Config{StructSize: uint32(unsafe.Sizeof(exec.Config{})), Grid: [3]uint32{4}, Block: [3]uint32{32}}
+}
+
+// run launches as the gate does: the executor first, then what Go does about it.
+func run(e *launch.Engine, k handles.Handle, cfg *exec.Config, args ...exec.Arg) error {
+	fault := exec.LaunchAgain(uint64(k), cfg, args)
+	if fault.Reason == exec.OK {
+		return nil
+	}
+	return e.Launch(k, cfg, args, fault)
+}
+
+// hostTensor is a DLTensor of f32 in Go memory that stays in place.
+type hostTensor struct {
+	data           unsafe.Pointer
+	device, number int32
+	ndim           int32
+	dtype          uint32
+	shape, strides *int64
+	offset         uint64
+}
+
+func tensorArg(t *testing.T, data []float32, device int32, shape, strides []int64) exec.Arg {
+	t.Helper()
+	x := &hostTensor{device: device, ndim: int32(len(shape)), dtype: 2 | 32<<8 | 1<<16}
+	var pinner runtime.Pinner
+	t.Cleanup(pinner.Unpin)
+	if len(data) > 0 {
+		x.data = unsafe.Pointer(&data[0])
+		pinner.Pin(&data[0])
+	}
+	if len(shape) > 0 {
+		x.shape = &shape[0]
+		pinner.Pin(x.shape)
+	}
+	if len(strides) > 0 {
+		x.strides = &strides[0]
+		pinner.Pin(x.strides)
+	}
+	pinner.Pin(x)
+	return exec.Arg{Kind: exec.ArgTensor, Value: uint64(uintptr(unsafe.Pointer(x)))}
+}
+
+func addressOf(x []float32) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) }
