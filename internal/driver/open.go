@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -10,27 +11,31 @@ import (
 	"dlaunch/internal/status"
 )
 
-// Why a driver could not be opened: errors.Is tells them apart.
+// Why no driver could be opened: errors.Is tells them apart.
 var (
 	ErrAbsent   = errors.New("there is no libcuda.so.1")
 	ErrNoDevice = errors.New("the driver finds no device")
+	ErrBroken   = errors.New("the driver is there, but broken or too old")
 )
 
-// openError is a status.Error and its cause.
+// openError is a status.Error with one of those causes.
 type openError struct {
-	said  *status.Error
-	cause error
+	failure *status.Error
+	cause   error
 }
 
-func (e *openError) Error() string   { return e.said.Message }
-func (e *openError) Unwrap() []error { return []error{e.said, e.cause} }
+func (e *openError) Error() string   { return e.failure.Message }
+func (e *openError) Unwrap() []error { return []error{e.failure, e.cause} }
 
 func unopened(cause error, format string, args ...any) error {
-	said := status.Errorf(status.NoDriver, format, args...)
-	if cause == nil {
-		return said
-	}
-	return &openError{said, cause}
+	return &openError{status.Errorf(status.NoDriver, format, args...), cause}
+}
+
+// refused is a driver function that failed while the driver was being opened.
+func refused(cause error, path, function string, r Result) error {
+	failure := status.Errorf(status.NoDriver, "%s: %s answers %s: %s", path, function, r, r.Text())
+	failure.Driver = int32(r)
+	return &openError{failure, cause}
 }
 
 // minimumVersion is the oldest driver that has cuLibrary* and cuKernel*.
@@ -54,106 +59,69 @@ func OpenCUDA(candidates []string) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &symbols{library: library}
-	api := fill(s)
-	api.Kind, api.Path = "cuda", path
+	s := newSymbols(library)
+	version, err := driverVersion(s, path)
+	if err != nil {
+		return nil, err
+	}
+	initialize, api := s.required("cuInit"), fill(s)
 	if len(s.absent) > 0 {
-		return nil, unopened(nil, "%s lacks %s: it is too old, or no driver; CUDA 12.0 or newer is needed", path, strings.Join(s.absent, ", "))
+		return nil, unopened(ErrBroken, "%s says that it is driver %s, but lacks %s: reinstall the driver", path, versionText(version), strings.Join(s.absent, ", "))
 	}
-	api.Missing = s.missing
-	version, r := driverVersion(s)
-	if r == ResultSuccess && version < minimumVersion {
-		return nil, unopened(nil, "%s is driver %d.%d; 12.0 or newer is needed", path, version/1000, version%1000/10)
+	api.Kind, api.Path, api.Version, api.Missing = "cuda", path, version, s.missing
+	if r := initialize.call(0); r == ResultNoDevice {
+		return nil, refused(ErrNoDevice, path, "cuInit", r)
+	} else if r != ResultSuccess {
+		return nil, refused(ErrBroken, path, "cuInit", r)
 	}
-	api.Version = version
-	if r := s.required("cuInit").call(0); r != ResultSuccess {
-		said := status.Errorf(status.NoDriver, "cuInit of %s: %s (%d): %s", path, r.Name(), int32(r), r.Text())
-		said.Driver = int32(r)
-		if r == ResultNoDevice {
-			return nil, &openError{said, ErrNoDevice}
-		}
-		return nil, said
+	if n, r := api.DeviceCount(); r != ResultSuccess {
+		return nil, refused(ErrBroken, path, "cuDeviceGetCount", r)
+	} else if n == 0 {
+		return nil, unopened(ErrNoDevice, "%s: cuDeviceGetCount counts 0 devices", path)
 	}
 	return api, nil
 }
 
+// driverVersion refuses a driver that is too old before its symbols are looked
+// for: which of them it lacks would say less.
+func driverVersion(s *symbols, path string) (int, error) {
+	ask := s.required("cuDriverGetVersion")
+	if ask.address == 0 {
+		return 0, unopened(ErrBroken, "%s is no CUDA driver: it has no cuDriverGetVersion", path)
+	}
+	version, r := out[int32](ask)
+	if r != ResultSuccess {
+		return 0, refused(ErrBroken, path, "cuDriverGetVersion", r)
+	}
+	if version < minimumVersion {
+		return 0, unopened(ErrBroken, "%s is driver %s; %s or newer is needed", path, versionText(int(version)), versionText(minimumVersion))
+	}
+	return int(version), nil
+}
+
 func openFirst(candidates []string) (library uintptr, path string, err error) {
-	var tried []string
+	// The loader keeps its last message per OS thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for _, path := range candidates {
 		library, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return library, path, nil
 		}
-		if !absent(path, err) {
-			return 0, "", unopened(nil, "the driver library %s is there, but cannot be loaded: %v", path, err)
+		if !absent(path, err.Error()) {
+			return 0, "", unopened(ErrBroken, "the driver library is there, but cannot be loaded: %v", err)
 		}
-		tried = append(tried, path)
 	}
-	return 0, "", unopened(ErrAbsent, "no CUDA driver: tried %s", strings.Join(tried, ", "))
+	return 0, "", unopened(ErrAbsent, "there is no CUDA driver: tried %s", strings.Join(candidates, ", "))
 }
 
-// absent tells a library that is not there from one that is broken. The loader
-// has one message for both only where a path is given.
-func absent(path string, failure error) bool {
+// absent tells a library that is not there from one that is broken. The loader's
+// message is in the user's language, but it begins with the name of the file: of
+// one that it found in its search, with the whole path.
+func absent(path, message string) bool {
 	if strings.Contains(path, "/") {
 		_, err := os.Stat(path)
-		return err != nil
+		return errors.Is(err, os.ErrNotExist)
 	}
-	return strings.Contains(failure.Error(), path+": cannot open shared object file")
-}
-
-// Choose opens the driver that mode asks for: "cuda", "sim", or "auto" (or ""),
-// which takes the simulator only where there is no libcuda.so.1, or where it
-// finds no device and the user has not chosen devices.
-func Choose(mode string, devicesChosen bool, openCUDA, openSim func() (*API, error)) (*API, error) {
-	open := func(f func() (*API, error), reason string) (*API, error) {
-		api, err := f()
-		if err == nil {
-			api.Reason = reason
-		}
-		return api, err
-	}
-	switch mode {
-	case "cuda":
-		return open(openCUDA, "DLAUNCH_DRIVER=cuda")
-	case "sim":
-		return open(openSim, "DLAUNCH_DRIVER=sim")
-	case "", "auto":
-	default:
-		return nil, status.Errorf(status.NoDriver, "DLAUNCH_DRIVER is %q; auto, cuda or sim is wanted", mode)
-	}
-	api, err := open(openCUDA, "a CUDA driver and a device were found")
-	switch {
-	case err == nil:
-		return api, nil
-	case errors.Is(err, ErrAbsent):
-		return open(openSim, "auto: "+err.Error())
-	case errors.Is(err, ErrNoDevice) && !devicesChosen:
-		return open(openSim, "auto: "+err.Error())
-	case errors.Is(err, ErrNoDevice):
-		return nil, unopened(err, "%v; CUDA_VISIBLE_DEVICES is set, so the simulator does not stand in (DLAUNCH_DRIVER=sim takes it)", err)
-	}
-	return nil, err
-}
-
-// ptxDrivers says which driver first loads a PTX version.
-var ptxDrivers = map[[2]int]int{
-	{7, 0}: 11000, {7, 1}: 11010, {7, 2}: 11020, {7, 3}: 11030, {7, 4}: 11040, {7, 5}: 11050, {7, 6}: 11060, {7, 7}: 11070, {7, 8}: 11080,
-	{8, 0}: 12000, {8, 1}: 12010, {8, 2}: 12020, {8, 3}: 12030, {8, 4}: 12040, {8, 5}: 12050, {8, 6}: 12070, {8, 7}: 12080, {8, 8}: 12090,
-	{9, 0}: 13000, {9, 1}: 13010,
-}
-
-// MinimumDriver gives the version of the first driver that loads PTX of a
-// version, as far as it is known.
-func MinimumDriver(major, minor int) (version int, known bool) {
-	if major < 7 {
-		return minimumVersion, true
-	}
-	version, known = ptxDrivers[[2]int{major, minor}]
-	return version, known
-}
-
-func driverVersion(s *symbols) (int, Result) {
-	version, r := out[int32](s.required("cuDriverGetVersion"))
-	return int(version), r
+	return strings.HasPrefix(message, path)
 }
