@@ -131,3 +131,42 @@ func TestValgrind(t *testing.T) {
 	run(t, []string{"DLAUNCH_DRIVER=sim"}, valgrind, "--quiet", "--error-exitcode=9", "--leak-check=full",
 		"--errors-for-leak-kinds=definite", "--show-leak-kinds=definite", client, p.kernels, p.library)
 }
+
+// The C example, as README shows it, and what it prints.
+func TestExample(t *testing.T) {
+	p := projectPaths(t)
+	source := filepath.Join(p.root, "examples", "saxpy.c")
+	expected, err := os.ReadFile(source + ".txt")
+	require.NoError(t, err)
+	example := filepath.Join(t.TempDir(), "saxpy")
+	compilers[0].compile(t, example, "-I"+p.include, source, "-L"+p.build, "-ldlaunch", "-Wl,-rpath,"+p.build)
+	t.Chdir(p.root)
+	require.Equal(t, strings.ReplaceAll(string(expected), "DRIVER", "sim"), run(t, []string{"DLAUNCH_DRIVER=sim"}, example))
+}
+
+// The wheel needs nothing but a Python: no NumPy, and no other file of ours.
+func TestWheel(t *testing.T) {
+	p := projectPaths(t)
+	python := os.Getenv("PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	wheels, err := filepath.Glob(filepath.Join(p.build, "dlaunch-*.whl"))
+	require.NoError(t, err)
+	require.Len(t, wheels, 1, "run `make build` first")
+	folder := t.TempDir()
+	run(t, nil, python, "-m", "zipfile", "-e", wheels[0], folder)
+	script := `import sys, array
+sys.path.insert(0, sys.argv[1])
+import dlaunch
+assert dlaunch.__file__.startswith(sys.argv[1])
+with dlaunch.load(sys.argv[2]) as library:
+    x = dlaunch.to_device(array.array("f", [1, 2, 3]))
+    y = dlaunch.to_device(array.array("f", [10, 20, 30]))
+    library.kernel(sys.argv[3])[1, 32](2.0, x, y)
+    assert list(y.copy_to_host()) == [12, 24, 36]
+assert not any(name.split(".")[0] == "numpy" for name in sys.modules)
+x.close(); y.close()`
+	run(t, []string{"DLAUNCH_DRIVER=sim", "DLAUNCH_LIBRARY="}, python, "-I", "-S", "-c", script,
+		folder, filepath.Join(p.kernels, "saxpy.ptx"), "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)")
+}
