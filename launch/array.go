@@ -50,7 +50,7 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 	}
 	entry, err := e.table.Open(handles.Array, fmt.Sprintf("%v%v on device %d", dtype, shape, index), a, func() { e.destroyArray(a) })
 	if err != nil {
-		e.destroyArray(a)
+		e.free(a)
 		return 0, err
 	}
 	return entry.Handle, a.shared.Publish(uint64(entry.Handle))
@@ -88,21 +88,17 @@ func (e *Engine) allocate(a *array) error {
 	if err := e.poisoned(); err != nil {
 		return err
 	}
-	return e.on(a.device, func(*device) error {
-		alloc := func() (r driver.Result) {
-			return e.relaxed(func() driver.Result {
-				a.address, r = e.driver.API.MemAlloc(a.bytes)
-				return r
-			})
-		}
-		r := alloc()
-		if r == driver.ResultOutOfMemory && e.reaper.pending() > 0 { // what was closed may be enough
-			e.reaper.drain()
-			r = alloc()
+	e.sweep()
+	err := e.on(a.device, func(d *device) error {
+		r := e.allocateNow(d, a)
+		if r == driver.ResultOutOfMemory && e.inLimbo() > 0 { // what was closed may be enough
+			if err := e.Synchronize(a.device); err != nil {
+				return err
+			}
+			r = e.allocateNow(d, a)
 		}
 		switch r {
 		case driver.ResultSuccess:
-			e.bytes.Add(int64(a.bytes))
 			return nil
 		case driver.ResultOutOfMemory:
 			free, total, _ := e.driver.API.MemInfo()
@@ -110,32 +106,62 @@ func (e *Engine) allocate(a *array) error {
 			err.Driver = int32(r)
 			return err
 		}
-		return e.failure("cuMemAlloc", r)
+		return e.failure("cuMemAllocAsync", r)
+	})
+	if err == nil {
+		e.bytes.Add(int64(a.bytes))
+	}
+	return err
+}
+
+// allocateNow gives memory that every stream may use: what was allocated in the
+// order of the device's memory stream is there once that has been waited for.
+func (e *Engine) allocateNow(d *device, a *array) driver.Result {
+	api := e.driver.API
+	return e.relaxed(func() driver.Result {
+		stream, r := e.memoryStream(d)
+		if r != driver.ResultSuccess {
+			return r
+		}
+		if a.address, r = api.MemAllocAsync(a.bytes, stream); r == driver.ResultSuccess {
+			r = api.StreamSynchronize(stream)
+		}
+		return r
 	})
 }
 
-// destroyArray frees the memory when what was launched with it is done: the
-// driver's own cuMemFree waits for that, on the reaper's thread.
+// memoryStream gives the stream that orders a device's allocations, and nothing
+// else: waiting for it never waits for a kernel.
+func (e *Engine) memoryStream(d *device) (driver.Stream, driver.Result) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.memory != 0 {
+		return d.memory, driver.ResultSuccess
+	}
+	var r driver.Result
+	d.memory, r = e.driver.API.StreamCreate(StreamNonBlocking, 0)
+	return d.memory, r
+}
+
+// destroyArray gives back what a closed array holds, when nothing uses it.
 func (e *Engine) destroyArray(a *array) {
+	if a.address == 0 {
+		a.shared.Free()
+		return
+	}
+	e.bury(a)
+}
+
+// free gives the memory back; in a poisoned context it is lost with it.
+func (e *Engine) free(a *array) {
 	if a.shared != nil {
 		a.shared.Free()
 	}
-	if a.address == 0 {
-		return
-	}
-	if e.simulated() { // its launches are over when they return
-		e.free(a)
-		return
-	}
-	e.reaper.later(func() { e.free(a) })
-}
-
-func (e *Engine) free(a *array) {
 	if a.address == 0 || e.poisoned() != nil {
 		return
 	}
-	_ = e.on(a.device, func(*device) error {
-		e.relaxed(func() driver.Result { return e.driver.API.MemFree(a.address) })
+	_ = e.on(a.device, func(d *device) error {
+		e.relaxed(func() driver.Result { return e.driver.API.MemFreeAsync(a.address, d.memory) })
 		return nil
 	})
 	e.bytes.Add(-int64(a.bytes))
@@ -236,6 +262,7 @@ func (e *Engine) ReleaseExport(id uint64) {
 	delete(x.held, id)
 	x.mu.Unlock()
 	if entry != nil {
+		entry.Value.(*array).shared.Leave() // the consumer's streams are its own
 		e.graves.Retire(entry.Drop)
 	}
 }

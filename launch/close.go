@@ -1,9 +1,25 @@
 package launch
 
 import (
+	"sync"
+
 	"dlaunch/handles"
 	"dlaunch/internal/exec"
 )
+
+// retired is what finalizers closed and what may wait when it goes: an unload
+// waits for running kernels.
+type retired struct {
+	mu      sync.Mutex
+	entries []*handles.Entry
+}
+
+// Check says whether a handle is open and of a kind: it goes before every other
+// check of a call.
+func (e *Engine) Check(h handles.Handle, kind handles.Kind) error {
+	_, err := e.table.Get(h, kind)
+	return err
+}
 
 // Close makes a handle stale at once and drops the caller's reference when no
 // launch can see the thing any more; what else holds it keeps it.
@@ -12,49 +28,61 @@ func (e *Engine) Close(h handles.Handle, kind handles.Kind) error {
 	if err != nil {
 		return err
 	}
-	e.bury(entry)
-	if kind == handles.Array {
-		e.reaper.awaitIfQuick()
-	}
+	exec.Unpublish(uint64(h))
+	e.dropRetired()
+	e.graves.Retire(entry.Drop)
 	return nil
 }
 
 // Retire is Close for finalizers: of any kind, and it never waits for the GPU.
+// Libraries and kernels are left to the next load, explicit close or drain.
 func (e *Engine) Retire(h handles.Handle) error {
 	entry, err := e.table.Close(h, handles.Any)
 	if err != nil {
 		return err
 	}
-	if entry.Kind == handles.Library || entry.Kind == handles.Kernel {
-		exec.Unpublish(uint64(h))
-		e.reaper.later(func() { e.graves.Retire(entry.Drop) }) // an unload waits for running kernels
-		return nil
+	exec.Unpublish(uint64(h))
+	switch entry.Kind {
+	case handles.Library, handles.Kernel:
+		e.retired.mu.Lock()
+		defer e.retired.mu.Unlock()
+		e.retired.entries = append(e.retired.entries, entry)
+	default:
+		e.graves.Retire(entry.Drop)
 	}
-	e.bury(entry)
 	return nil
 }
 
-func (e *Engine) bury(entry *handles.Entry) {
-	switch entry.Kind {
-	case handles.Library, handles.Event: // no launch reads them
-		entry.Drop()
-	default:
-		exec.Unpublish(uint64(entry.Handle))
+// dropRetired finishes what Retire left.
+func (e *Engine) dropRetired() {
+	e.retired.mu.Lock()
+	entries := e.retired.entries
+	e.retired.entries = nil
+	e.retired.mu.Unlock()
+	for _, entry := range entries {
 		e.graves.Retire(entry.Drop)
 	}
 }
 
-// Drain finishes what closing left.
+// Drain finishes all that closing left: it waits for the devices' work.
 func (e *Engine) Drain() error {
+	e.dropRetired()
 	exec.AwaitLaunches()
 	e.graves.Reclaim()
-	e.reaper.drain()
+	for index := range e.devices {
+		if e.inLimbo() == 0 {
+			break
+		}
+		if err := e.Synchronize(index); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// Check says whether a handle is open and of a kind: it goes before every other
-// check of a call.
-func (e *Engine) Check(h handles.Handle, kind handles.Kind) error {
-	_, err := e.table.Get(h, kind)
-	return err
+// pending counts what is closed and not gone.
+func (e *Engine) pending() int {
+	e.retired.mu.Lock()
+	defer e.retired.mu.Unlock()
+	return e.graves.Reclaim() + e.inLimbo() + len(e.retired.entries)
 }

@@ -16,6 +16,7 @@ type device struct {
 	mu      sync.Mutex
 	context driver.Context
 	limits  deviceLimits
+	memory  driver.Stream // on which arrays are allocated and freed
 	ready   bool
 }
 
@@ -148,9 +149,11 @@ func (e *Engine) MemoryInfo(index int) (free, total uint64, err error) {
 // Synchronize waits until all work of a device is done.
 func (e *Engine) Synchronize(index int) error {
 	return e.on(index, func(*device) error {
-		if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
-			return e.failure("cuCtxSynchronize", r)
-		}
-		return nil
+		return e.settle(index, func() error {
+			if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
+				return e.failure("cuCtxSynchronize", r)
+			}
+			return nil
+		})
 	})
 }

@@ -30,9 +30,10 @@ type Driver struct {
 
 // Engine is the library: one in a process.
 type Engine struct {
-	table  *handles.Table
-	graves exec.Graves
-	reaper reaper
+	table   *handles.Table
+	graves  exec.Graves
+	limbo   limbo
+	retired retired
 
 	open   func() (Driver, error)
 	once   sync.Once

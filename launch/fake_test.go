@@ -31,7 +31,8 @@ type fake struct {
 	logTo     []byte
 	allocates driver.Result
 	syncs     driver.Result
-	params    [][2]uint64 // offset and size of each parameter; nil: the driver cannot tell
+	events    driver.Result // what asking for an event answers
+	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
 }
 
 const fakeSharedOptIn = 232448
@@ -101,6 +102,10 @@ func (f *fake) api() *driver.API {
 		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
 		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
 		StreamSynchronize:  func(driver.Stream) driver.Result { return f.syncs },
+		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
+		EventQuery:         func(driver.Event) driver.Result { return f.events },
+		EventDestroy:       func(driver.Event) driver.Result { return ok },
 		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
 		MemAlloc:           f.alloc,
 		MemFree:            f.free,

@@ -284,6 +284,11 @@ func TestArrays(t *testing.T) {
 	require.NoError(t, e.Drain())
 	require.Zero(t, f.alive())
 
+	a, err = e.CreateArray(0, f32, []int64{1})
+	require.NoError(t, err)
+	require.NoError(t, e.Close(a, handles.Array))
+	require.Zero(t, f.alive(), "never launched: freed at once")
+
 	_, err = e.CreateArray(2, f32, []int64{1})
 	refused(t, err, status.Argument, "device 2 does not exist")
 	_, err = e.CreateArray(0, f32, []int64{-1})
@@ -297,6 +302,47 @@ func TestArrays(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Close(empty, handles.Array))
 	require.Empty(t, liveHandles(t, e))
+}
+
+// What was launched is not freed before that work is done.
+func TestClosedArraysWaitForTheirLaunches(t *testing.T) {
+	f32 := dlpack.DataType{Code: dlpack.Float, Bits: 32, Lanes: 1}
+	for _, c := range []struct {
+		name    string
+		streams []uint64
+		fenced  bool // an event tells when; else only a synchronized device does
+	}{
+		{"legacy", []uint64{0, 0}, true},
+		{"foreign", []uint64{0x7000}, false},
+		{"two streams", []uint64{0, 1}, false},
+		{"per thread", []uint64{2}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, f := newEngine(t)
+			k := getKernel(t, e, "saxpy")
+			a, err := e.CreateArray(0, f32, []int64{8})
+			require.NoError(t, err)
+			for _, stream := range c.streams {
+				cfg := config()
+				cfg.Stream = stream
+				require.NoError(t, run(e, k, cfg, float(1), exec.Arg{Kind: exec.ArgHandle, Value: uint64(a)}, exec.Arg{}, exec.Arg{Kind: exec.ArgInt}))
+			}
+			f.events = driver.ResultNotReady
+			require.NoError(t, e.Close(a, handles.Array))
+			require.Equal(t, 1, f.alive())
+			f.events = driver.ResultSuccess
+			b, err := e.CreateArray(0, f32, []int64{8})
+			require.NoError(t, err)
+			require.NoError(t, e.Close(b, handles.Array))
+			if c.fenced {
+				require.Zero(t, f.alive(), "a later call finds the event done")
+			} else {
+				require.Equal(t, 1, f.alive())
+			}
+			require.NoError(t, e.Drain())
+			require.Zero(t, f.alive())
+		})
+	}
 }
 
 func TestMoreSharedMemory(t *testing.T) {

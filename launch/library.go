@@ -70,6 +70,7 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 	if err := e.poisoned(); err != nil {
 		return 0, err
 	}
+	e.dropRetired()
 	lib := &library{label: label}
 	if lib.image, err = examine(image, api.Version); err != nil {
 		return 0, err

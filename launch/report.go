@@ -58,7 +58,7 @@ type reportedLaunches struct {
 // Report describes what is alive and what was done, as JSON. It needs no driver.
 func (e *Engine) Report() string {
 	r := report{Live: map[string]int{}, Handles: []reportedHandle{}, DeviceBytes: e.bytes.Load()}
-	r.Pending = e.graves.Reclaim() + e.reaper.pending()
+	r.Pending = e.pending()
 	for kind, n := range e.table.Live() {
 		r.Live[kind.String()] = n
 	}

@@ -205,7 +205,7 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
     if (object == NULL) return refuse(fault, DL_STALE_STREAM, -1, (int64_t)config->stream, 0);
     *native = ((dl_stream *)object)->native;
     streams = ((dl_stream *)object)->device;
-  } else if (config->stream > DEFAULT_STREAMS && driver->num_devices > 1) {
+  } else if (config->stream > DEFAULT_STREAMS && driver->num_devices > 1 && driver->stream_get_ctx != NULL) {
     void *context = NULL;
     if (driver->stream_get_ctx((void *)(uintptr_t)*native, &context) == 0) streams = device_of_context(context);
   }
@@ -320,7 +320,8 @@ static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, con
                                                 const dl_hooks *hooks, dl_fault *fault) {                        \
     _Alignas(16) uint8_t params[bytes];                                                                          \
     int64_t sizes[MAX_SIZES];                                                                                    \
-    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .device = -1};                           \
+    uint64_t stream = config != NULL ? config->stream : 0;                                                       \
+    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .stream = stream, .device = -1};         \
     if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
     return check_and_launch(&pack, config, args, num_args, hooks, fault);                                        \
   }

@@ -26,6 +26,10 @@ static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
 }
 static void set_shared(dl_kernel *k, uint32_t device, uint32_t bytes) { atomic_store(&k->limits[device].shared, bytes); }
 static void set_context(uint32_t device, void *context) { atomic_store(&dl_the_driver.contexts[device], context); }
+static void never_launched(dl_tensor *t) { atomic_store(&t->stream, DL_NO_STREAM); }
+static uint64_t launched_on(dl_tensor *t) { return atomic_load(&t->stream); }
+static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->streams); }
+static void left_our_hands(dl_tensor *t) { atomic_store(&t->streams, 1); }
 static void *at(uintptr_t address) { return (void *)address; }
 */
 import "C"
@@ -157,6 +161,7 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strid
 	t.tensor.device.device_id = C.int32_t(device)
 	*(*uint32)(unsafe.Pointer(&t.tensor.dtype)) = dtype
 	t.tensor.ndim = C.int32_t(rank)
+	C.never_launched(t)
 	if rank == 0 {
 		return &Tensor{t}, nil
 	}
@@ -178,6 +183,22 @@ func (t *Tensor) Publish(handle uint64) error { return publish(handle, &t.c.obje
 
 // Address is where the DLTensor is, until Free.
 func (t *Tensor) Address() uint64 { return uint64(uintptr(unsafe.Pointer(&t.c.tensor))) }
+
+// Use says where a tensor was launched: nowhere, on one stream (as the caller gave
+// it), or where nobody can tell any more.
+type Use struct {
+	Nowhere, Anywhere bool
+	Stream            uint64
+}
+
+// Use reads it.
+func (t *Tensor) Use() Use {
+	stream := uint64(C.launched_on(t.c))
+	return Use{Nowhere: stream == 1<<64-1, Anywhere: C.launched_elsewhere(t.c) != 0, Stream: stream}
+}
+
+// Leave says that others use the tensor too, on streams of their own.
+func (t *Tensor) Leave() { C.left_our_hands(t.c) }
 
 // Free gives the memory back, as Kernel.Free does.
 func (t *Tensor) Free() { C.free(unsafe.Pointer(t.c)) }

@@ -147,8 +147,12 @@ typedef struct dl_kernel {
 typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
   dl_object object;
   DLTensor tensor;
-  uint64_t flags; /* DLPACK_FLAG_BITMASK_* */
+  uint64_t flags;           /* DLPACK_FLAG_BITMASK_* */
+  _Atomic uint64_t stream;  /* the first that it was launched on, as the caller gave it; DL_NO_STREAM */
+  _Atomic uint32_t streams; /* 1 once it was launched on another too, or left our hands */
 } dl_tensor;
+
+#define DL_NO_STREAM UINT64_MAX
 
 typedef struct dl_stream {
   dl_object object;
@@ -286,15 +290,9 @@ uint32_t dl_snapshot(dl_reader *readers, uint32_t max);
 bool dl_has_left(const dl_reader *reader);
 uint64_t dl_fast_launches(void);
 
-/*
- * dl_at_exit is called once the driver is open, so that exit() runs dlaunch's
- * handler before the driver's own. A thread of dlaunch's own that calls the
- * driver is between dl_enter_driver, which says no once exit() has begun, and
- * dl_leave_driver: the handler waits for it.
- */
+/* dl_at_exit is called once the driver is open, so that exit() runs dlaunch's
+ * handler before the driver's own. */
 void dl_at_exit(void);
-bool dl_enter_driver(void);
-void dl_leave_driver(void);
 
 /* Packs a number: 0, DL_KIND, DL_RANGE, DL_PRECISION or DL_BYTES (scalar.c). */
 int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);
@@ -305,6 +303,7 @@ typedef struct dl_pack {
   const dl_kernel *kernel;
   uint8_t *params;
   int64_t *sizes;
+  uint64_t stream; /* as the caller gave it */
   int32_t device;  /* of the first device tensor; -1 */
   dl_range *ranges; /* NULL unless the launch is simulated */
   uint32_t num_ranges;

@@ -30,13 +30,6 @@ func ClearAttention(bits uint32) { C.clear(C.uint32_t(bits)) }
 // AttentionWord reads the bits that are set.
 func AttentionWord() uint32 { return uint32(C.get()) }
 
-// EnterDriver comes before a driver call on a thread that no caller waits for;
-// it says no once exit has begun.
-func EnterDriver() bool { return bool(C.dl_enter_driver()) }
-
-// LeaveDriver comes after it.
-func LeaveDriver() { C.dl_leave_driver() }
-
 // Graves holds what is closed until no launch can see it any more.
 type Graves struct {
 	mu      sync.Mutex

@@ -30,25 +30,9 @@ __attribute__((constructor)) static void load(void) {
   asymmetric = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* How many threads of dlaunch's own are inside the driver. */
-static _Atomic uint32_t in_driver;
-
-static void exiting(void) {
-  enum { PATIENCE_MS = 1000 };
-  atomic_fetch_or(&dl_attention, DL_EXITING);
-  for (int ms = 0; ms < PATIENCE_MS && atomic_load(&in_driver) != 0; ms++) usleep(1000);
-}
+static void exiting(void) { atomic_fetch_or(&dl_attention, DL_EXITING); }
 
 void dl_at_exit(void) { atexit(exiting); }
-
-bool dl_enter_driver(void) {
-  atomic_fetch_add(&in_driver, 1);
-  if (!(atomic_load(&dl_attention) & DL_EXITING)) return true;
-  dl_leave_driver();
-  return false;
-}
-
-void dl_leave_driver(void) { atomic_fetch_sub(&in_driver, 1); }
 
 static dl_thread *enrol(void) {
   dl_thread *t;

@@ -45,6 +45,20 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
   }
 }
 
+/* The dl_tensor that a handle's DLTensor is part of. */
+static dl_tensor *owner_of(const DLTensor *t) {
+  return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor));
+}
+
+/* Where an array is in use is what its memory waits for when it is closed. */
+static void remember_stream(dl_tensor *tensor, uint64_t stream) {
+  uint64_t known = atomic_load_explicit(&tensor->stream, memory_order_relaxed);
+  if (__builtin_expect(known == stream, 1)) return;
+  uint64_t none = DL_NO_STREAM;
+  if (known == none && atomic_compare_exchange_strong(&tensor->stream, &none, stream)) return;
+  atomic_store_explicit(&tensor->streams, 1, memory_order_relaxed);
+}
+
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
 static uint32_t packed_dtype(DLDataType dtype) {
@@ -207,6 +221,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   reason = check_place(pack, t, address, marked, fault);
   if (reason != DL_OK) return reason;
 
+  if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
   memcpy(pack->params + step->offset, &address, sizeof address);
   if (__builtin_expect(pack->ranges != NULL, 0)) {
     dl_range *range = &pack->ranges[pack->num_ranges++];
