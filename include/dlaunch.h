@@ -566,6 +566,19 @@ dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_er
  */
 void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support);
 
+/*
+ * dlaunch_python_capsule makes the PyCapsule that __dlpack__ gives, of DLPack's
+ * versioned struct or, if legacy is not 0, of the one before it. It is called
+ * as dlaunch_python_callable is.
+ *
+ * tensor  if owner is NULL or None, yours no more: the capsule's to delete, on
+ *         failure too. Else borrowed and copied, and the capsule keeps the
+ *         Python object `owner` until it is deleted.
+ *
+ * Gives a new reference, or NULL as dlaunch_python_callable does.
+ */
+void *dlaunch_python_capsule(struct DLManagedTensorVersioned *tensor, void *owner, int32_t legacy);
+
 #ifdef __cplusplus
 }
 #endif

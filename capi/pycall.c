@@ -1,0 +1,395 @@
+/*
+ * The Python builtin that launches one kernel with one configuration: a
+ * METH_FASTCALL function whose body turns its arguments into dlaunch_arg on the
+ * stack and calls the executor.
+ *
+ * What it cannot convert, and what the executor refuses, it leaves to one Python
+ * function, which uses the public protocols and words errors. Only after the
+ * driver itself has failed is that too late: the launch must not be done twice.
+ */
+#include <alloca.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "_cgo_export.h"
+#include "exec.h"
+#include "python.h"
+
+enum { METH_FASTCALL = 0x0080, MAX_TYPES = 64, MAX_ARGUMENTS = 256 };
+
+/* How objects of one type are converted; python/src/dlaunch/_arguments.py gives
+ * the first four, or the address of the type's exchange API, which is greater. */
+enum recipe { SLOW, INDEX, FLOAT, TRUTH, LONG, NONE, BYTES, ARRAY, NUM_RECIPES };
+
+/* DLPackExchangeAPI of DLPack 1.3 */
+typedef struct exchange_api {
+  struct {
+    DLPackVersion version;
+    struct exchange_api *previous;
+  } header;
+  void *allocate, *export_managed, *import_managed;
+  int (*read)(void *object, DLTensor *out);
+  int (*current_stream)(int32_t device_type, int32_t device_id, void **out);
+} exchange_api;
+
+typedef struct callable { /* what the builtin's self, a capsule, holds */
+  const dl_python *py;
+  uint64_t kernel;
+  dlaunch_config config;
+  dl_hooks hooks;
+  bool holds_lock, chooses_stream;
+  int64_t handle_offset; /* in a DeviceArray, of the object that is its handle; -1: an attribute */
+  size_t type_offset;    /* in every object, of its type */
+  PyObject *leave, *raise, *recipe_of;
+  uint32_t num_types;
+  struct {
+    PyObject *type; /* a strong reference: a dead type's address is used again */
+    uint64_t recipe;
+  } types[MAX_TYPES];
+} callable;
+
+static const char CAPSULE[] = "dlaunch_callable";
+
+/* ---- one argument */
+
+static PyObject *type_of(const callable *c, PyObject *object) {
+  return *(PyObject **)((char *)object + c->type_offset);
+}
+
+static bool put_integer(const dl_python *py, PyObject *number, dlaunch_arg *arg) {
+  int overflow;
+  long long value = py->PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow == 0) {
+    arg->kind = DLAUNCH_ARG_INT;
+    arg->value.i = value;
+    return value != -1 || py->PyErr_Occurred() == NULL;
+  }
+  if (overflow < 0) return false;
+  arg->kind = DLAUNCH_ARG_UINT;
+  arg->value.u = py->PyLong_AsUnsignedLongLong(number);
+  return arg->value.u != UINT64_MAX || py->PyErr_Occurred() == NULL;
+}
+
+static bool put_index(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
+  PyObject *number = py->PyNumber_Index(object);
+  if (number == NULL) return false;
+  bool done = put_integer(py, number, arg);
+  py->Py_DecRef(number);
+  return done;
+}
+
+static bool put_float(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
+  arg->kind = DLAUNCH_ARG_FLOAT;
+  arg->value.f = py->PyFloat_AsDouble(object);
+  return arg->value.f != -1.0 || py->PyErr_Occurred() == NULL;
+}
+
+static bool put_truth(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
+  int truth = py->PyObject_IsTrue(object);
+  arg->kind = DLAUNCH_ARG_BOOL;
+  arg->value.u = truth > 0;
+  return truth >= 0;
+}
+
+static bool put_bytes(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
+  char *bytes;
+  Py_ssize_t size;
+  if (py->PyBytes_AsStringAndSize(object, &bytes, &size) != 0 || size > UINT32_MAX) return false;
+  arg->kind = DLAUNCH_ARG_BYTES;
+  arg->size = (uint32_t)size;
+  arg->value.bytes = bytes;
+  return true;
+}
+
+/* A DeviceArray's handle is a dlaunch_array or, of a view, the address of a
+ * versioned struct, which no handle is as small as. */
+static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
+  bool done;
+  if (c->handle_offset >= 0) {
+    PyObject *number = *(PyObject **)((char *)object + c->handle_offset);
+    done = number != NULL && put_integer(c->py, number, arg);
+  } else {
+    PyObject *number = c->py->PyObject_GetAttrString(object, "_handle");
+    done = number != NULL && put_integer(c->py, number, arg);
+    if (number != NULL) c->py->Py_DecRef(number);
+  }
+  bool is_handle = arg->value.u == 0 || arg->value.u >> 48 != 0;
+  arg->kind = is_handle ? DLAUNCH_ARG_HANDLE : DLAUNCH_ARG_VERSIONED;
+  return done;
+}
+
+/* Torch's lazily conjugated tensors: the memory is not what the tensor shows. */
+static bool is_conjugated(const dl_python *py, PyObject *object) {
+  PyObject *answer = py->PyObject_CallMethod(object, "is_conj", NULL);
+  if (answer == NULL) {
+    py->PyErr_Clear();
+    return false;
+  }
+  bool is = py->PyObject_IsTrue(answer) != 0;
+  py->Py_DecRef(answer);
+  return is;
+}
+
+static bool put_tensor(const callable *c, const exchange_api *api, PyObject *object, DLTensor *tensor,
+                       dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
+  if (api->read(object, tensor) != 0) return false;
+  if (tensor->dtype.code == kDLComplex && is_conjugated(c->py, object)) return false;
+  arg->kind = DLAUNCH_ARG_TENSOR;
+  arg->value.tensor = tensor;
+  if (!*has_stream && tensor->device.device_type == kDLCUDA && api->current_stream != NULL) {
+    void *current = NULL;
+    if (api->current_stream(kDLCUDA, tensor->device.device_id, &current) != 0) return false;
+    *stream = (uint64_t)(uintptr_t)current;
+    *has_stream = true;
+  }
+  return true;
+}
+
+/* ---- types */
+
+static bool known(const callable *c, PyObject *type, uint64_t *recipe) {
+  for (uint32_t i = 0; i < c->num_types; i++) {
+    if (c->types[i].type == type) {
+      *recipe = c->types[i].recipe;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void remember(callable *c, PyObject *type, uint64_t recipe) {
+  if (c->num_types == MAX_TYPES) return;
+  c->py->Py_IncRef(type);
+  c->types[c->num_types].type = type;
+  c->types[c->num_types].recipe = recipe;
+  c->num_types++;
+}
+
+/* Asks Python how to convert a type: false with an exception set. */
+static bool learn(callable *c, PyObject *type) {
+  PyObject *answer = c->py->PyObject_CallFunctionObjArgs(c->recipe_of, type, NULL);
+  if (answer == NULL) return false;
+  uint64_t recipe = c->py->PyLong_AsUnsignedLongLong(answer), now;
+  c->py->Py_DecRef(answer);
+  if (recipe == UINT64_MAX && c->py->PyErr_Occurred() != NULL) return false;
+  if (!known(c, type, &now)) remember(c, type, recipe); /* another thread may have, meanwhile */
+  return c->num_types < MAX_TYPES;
+}
+
+/* ---- the call */
+
+static const char *why(int32_t reason) {
+  switch (reason) {
+    case DL_LIMITS:
+      return "first on a device";
+    case DL_SHARED:
+      return "shared memory opt-in";
+    case DL_HOST:
+      return "host tensor";
+    case DL_ATTENTION:
+      return "attention";
+  }
+  return "refused";
+}
+
+static PyObject *leave(const callable *c, PyObject *const *args, Py_ssize_t n, const char *reason) {
+  const dl_python *py = c->py;
+  py->PyErr_Clear(); /* of a conversion: the other way will say it in its own words */
+  PyObject *values = py->PyTuple_New(n);
+  if (values == NULL) return NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    py->Py_IncRef(args[i]);
+    py->PyTuple_SetItem(values, i, args[i]);
+  }
+  PyObject *text = py->PyUnicode_FromString(reason), *result = NULL;
+  if (text != NULL) {
+    result = py->PyObject_CallFunctionObjArgs(c->leave, values, text, NULL);
+    py->Py_DecRef(text);
+  }
+  py->Py_DecRef(values);
+  return result;
+}
+
+static PyObject *none(const dl_python *py) {
+  py->Py_IncRef(py->_Py_NoneStruct); /* it is counted before Python 3.12 */
+  return py->_Py_NoneStruct;
+}
+
+/* The driver refused, or the simulated kernel failed: only the words are missing. */
+static PyObject *raise_driver_error(const callable *c, const dlaunch_config *config, dlaunch_arg *args, uint32_t n,
+                                    dl_fault *fault) {
+  dlaunch_error err = DLAUNCH_ERROR_INIT;
+  void *state = c->py->PyEval_SaveThread();
+  dlaunch_status status = go_launch(c->kernel, (dlaunch_config *)config, args, n, fault, &err);
+  c->py->PyEval_RestoreThread(state);
+  if (status == DLAUNCH_OK) return none(c->py);
+  return c->py->PyObject_CallFunction(c->raise, "iiis", (int)status, (int)err.driver_code, (int)err.argument,
+                                      err.message);
+}
+
+static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
+  /* The one symbol that is needed before the capsule is opened. */
+  callable *c = dl_find_python()->PyCapsule_GetPointer(self, CAPSULE);
+  if (c == NULL) return NULL;
+  const dl_python *py = c->py;
+  if (n > MAX_ARGUMENTS) return leave(c, objects, n, "many arguments");
+  size_t count = (size_t)n;
+  dlaunch_arg *args = alloca((count + 1) * sizeof *args);
+  DLTensor *tensors = alloca((count + 1) * sizeof *tensors);
+  bool has_stream = !c->chooses_stream;
+  uint64_t stream = c->config.stream;
+
+  /* All types are known before the first conversion: asking runs Python code,
+   * and a DLTensor's shape is sure only while nothing else runs. */
+  uint64_t *recipes = alloca((count + 1) * sizeof *recipes);
+  for (size_t i = 0; i < count; i++) {
+    PyObject *type = type_of(c, objects[i]);
+    if (__builtin_expect(known(c, type, &recipes[i]), 1)) continue;
+    if (!learn(c, type) || !known(c, type, &recipes[i])) return leave(c, objects, n, "another type");
+  }
+  for (size_t i = 0; i < count; i++) {
+    PyObject *object = objects[i];
+    dlaunch_arg *arg = &args[i];
+    *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_NONE};
+    bool done = true;
+    switch (recipes[i]) {
+      case SLOW:
+        return leave(c, objects, n, "another type");
+      case INDEX:
+        done = put_index(py, object, arg);
+        break;
+      case FLOAT:
+        done = put_float(py, object, arg);
+        break;
+      case TRUTH:
+        done = put_truth(py, object, arg);
+        break;
+      case LONG:
+        done = put_integer(py, object, arg);
+        break;
+      case NONE:
+        break;
+      case BYTES:
+        done = put_bytes(py, object, arg);
+        break;
+      case ARRAY:
+        done = put_array(c, object, arg);
+        break;
+      default:
+        done = put_tensor(c, (const exchange_api *)(uintptr_t)recipes[i], object, &tensors[i], arg, &has_stream,
+                          &stream);
+    }
+    if (__builtin_expect(!done, 0)) return leave(c, objects, n, "conversion failed");
+  }
+
+  dlaunch_config with_stream;
+  const dlaunch_config *config = &c->config;
+  if (stream != config->stream) {
+    with_stream = c->config;
+    with_stream.stream = stream;
+    config = &with_stream;
+  }
+  dl_fault fault;
+  int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, c->holds_lock ? NULL : &c->hooks, &fault);
+  if (__builtin_expect(reason == DL_OK, 1)) return none(py);
+  if (reason == DL_DRIVER) return raise_driver_error(c, config, args, (uint32_t)n, &fault);
+  return leave(c, objects, n, why(reason));
+}
+
+/* ---- making one */
+
+static void release(callable *c) {
+  PyObject *held[] = {c->leave, c->raise, c->recipe_of};
+  for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+    if (held[i] != NULL) c->py->Py_DecRef(held[i]);
+  }
+  for (uint32_t i = 0; i < c->num_types; i++) c->py->Py_DecRef(c->types[i].type);
+  free(c);
+}
+
+static void release_capsule(PyObject *capsule) {
+  callable *c = dl_find_python()->PyCapsule_GetPointer(capsule, CAPSULE);
+  if (c != NULL) release(c);
+}
+
+/* An object's type stands at the end of what every object has. This is checked
+ * on None, since no promise of CPython's says it. */
+static bool find_type_offset(callable *c, PyObject *none_type) {
+  PyObject *number = c->py->PyObject_GetAttrString(c->py->PyBaseObject_Type, "__basicsize__");
+  if (number == NULL) return false;
+  long long size = c->py->PyLong_AsLongLong(number);
+  c->py->Py_DecRef(number);
+  if (size < 16 || size > 64 || size % 8 != 0) return false;
+  c->type_offset = (size_t)size - sizeof(PyObject *);
+  return type_of(c, c->py->_Py_NoneStruct) == none_type;
+}
+
+static PyObject *held_item(const dl_python *py, PyObject *tuple, Py_ssize_t index) {
+  PyObject *item = py->PyTuple_GetItem(tuple, index);
+  if (item != NULL) py->Py_IncRef(item);
+  return item;
+}
+
+/* The items of `support`, in order. */
+enum { LEAVE, RAISE, RECIPE_OF, ARRAY_TYPE, HANDLE_OFFSET, CHOOSES_STREAM, HOLDS_LOCK, NUM_SUPPORT };
+
+/* Fills in the rest: false without an exception where the interpreter differs
+ * from what is known, with one where `support` is wrong. */
+static bool prepare(callable *c, PyObject *support) {
+  const dl_python *py = c->py;
+  c->leave = held_item(py, support, LEAVE);
+  c->raise = held_item(py, support, RAISE);
+  c->recipe_of = held_item(py, support, RECIPE_OF);
+  PyObject *array_type = py->PyTuple_GetItem(support, ARRAY_TYPE);
+  PyObject *offset = py->PyTuple_GetItem(support, HANDLE_OFFSET);
+  PyObject *chooses = py->PyTuple_GetItem(support, CHOOSES_STREAM);
+  PyObject *holds = py->PyTuple_GetItem(support, HOLDS_LOCK);
+  if (c->leave == NULL || c->raise == NULL || c->recipe_of == NULL || array_type == NULL || offset == NULL ||
+      chooses == NULL || holds == NULL) {
+    return false;
+  }
+  c->handle_offset = py->PyLong_AsLongLong(offset);
+  c->chooses_stream = py->PyObject_IsTrue(chooses) > 0;
+  c->holds_lock = py->PyObject_IsTrue(holds) > 0;
+  if (py->PyErr_Occurred() != NULL) return false;
+
+  PyObject *none_type = py->PyObject_Type(py->_Py_NoneStruct);
+  if (none_type == NULL) return false;
+  bool found = find_type_offset(c, none_type);
+  if (found) {
+    remember(c, array_type, ARRAY);
+    remember(c, py->PyFloat_Type, FLOAT);
+    remember(c, py->PyLong_Type, LONG);
+    remember(c, py->PyBool_Type, TRUTH);
+    remember(c, py->PyBytes_Type, BYTES);
+    remember(c, none_type, NONE);
+  }
+  py->Py_DecRef(none_type);
+  return found;
+}
+
+void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support) {
+  static PyMethodDef definition = {"launch", call, METH_FASTCALL,
+                                   "Launch the kernel with this configuration; the arguments are the kernel's."};
+  const dl_python *py = dl_find_python();
+  if (py == NULL || config == NULL || config->struct_size < sizeof *config || config->num_attributes != 0) return NULL;
+  if (support == NULL || py->PyTuple_Size(support) < NUM_SUPPORT) {
+    py->PyErr_Clear();
+    return NULL;
+  }
+  callable *c = calloc(1, sizeof *c);
+  if (c == NULL) return py->PyErr_NoMemory();
+  c->py = py;
+  c->kernel = kernel;
+  c->config = *config;
+  c->config.attributes = NULL;
+  c->hooks = (dl_hooks){py->PyEval_SaveThread, py->PyEval_RestoreThread};
+  PyObject *capsule = prepare(c, support) ? py->PyCapsule_New(c, CAPSULE, release_capsule) : NULL;
+  if (capsule == NULL) {
+    release(c);
+    return NULL;
+  }
+  PyObject *made = py->PyCFunction_NewEx(&definition, capsule, NULL);
+  py->Py_DecRef(capsule); /* the builtin holds it */
+  return made;
+}

@@ -1,0 +1,311 @@
+"""Kernels, and what launches them: a builtin of the library where it can be made, ctypes elsewhere."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from dlaunch import _abi, _lib
+from dlaunch._arguments import Arguments, recipe_of
+from dlaunch._array import DeviceArray, handle_offset
+from dlaunch._errors import ConfigError, HandleError, UnsupportedError, error_of
+from dlaunch._managed import Managed
+from dlaunch._parameter import Parameter, is_prototype, read_parameters
+from dlaunch._stream import stream_number
+
+_MOST_CONFIGURATIONS = 64  # that a kernel remembers
+
+Launcher = Callable[..., None]
+
+
+class _Entry(Managed):
+    """A kernel's handle. Launchers hold it, and not the Kernel, which remembers them."""
+
+    __slots__ = ("name", "parameters", "passed")
+
+    _closer = "dlaunch_kernel_close"
+
+    def __init__(self, handle: int, name: str, prototype: str | None) -> None:
+        super().__init__(handle)
+        self.name = name
+        self.parameters = read_parameters(handle, prototype)
+        self.passed = tuple(p for p in self.parameters if not p.filled)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Configuration:
+    """All that a launch is but its arguments. Sizes are checked; stream is None where no one says which."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    stream: int | None
+    shared: int
+    cluster: tuple[int, int, int] | None
+    cooperative: bool
+    hold_gil: bool
+    sync: bool
+    empty_ok: bool
+
+    def to_struct(self) -> _abi.dlaunch_config:
+        """Give the C struct: a launch without blocks or threads is one of a grid of 0, which still checks."""
+        flags = _abi.DLAUNCH_COOPERATIVE if self.cooperative else 0
+        grid, block = self.grid, self.block
+        if self.empty_ok:
+            flags |= _abi.DLAUNCH_ZERO_GRID_OK
+            if 0 in grid + block:
+                grid, block = (0, 1, 1), (block[0] or 1, block[1] or 1, block[2] or 1)
+        config = _abi.dlaunch_config(ctypes.sizeof(_abi.dlaunch_config), grid, block)
+        config.cluster[:] = self.cluster or (0, 0, 0)
+        config.shared_bytes, config.flags, config.stream = self.shared, flags, self.stream or 0
+        return config
+
+
+class _Plain:
+    """Launches through ctypes: what the builtin calls for all that it leaves, and what stands in for it."""
+
+    __slots__ = ("_config", "_configuration", "_entry", "_library")
+
+    def __init__(self, entry: _Entry, configuration: _Configuration) -> None:
+        self._entry, self._configuration = entry, configuration
+        self._config = configuration.to_struct()
+        self._library = _lib.loaded()
+
+    def __call__(self, *values: Any) -> None:
+        self._library.slow_calls["no builtin"] += 1
+        self._launch(values)
+
+    def leave(self, values: tuple[Any, ...], reason: str) -> None:
+        """Go on where the builtin stopped, before the driver was asked."""
+        self._library.slow_calls[reason] += 1
+        self._launch(values)
+
+    def _launch(self, values: tuple[Any, ...]) -> None:
+        entry, given = self._entry, self._configuration.stream
+        if entry.closed:
+            raise HandleError(f'dlaunch_launch: kernel "{entry.name}" is closed')
+        arguments = Arguments(values, entry.passed, entry.name, given)
+        config = self._config
+        stream = arguments.stream or 0
+        if stream != config.stream:
+            config = _abi.dlaunch_config.from_buffer_copy(config)
+            config.stream = stream
+        _lib.call("dlaunch_launch", entry.handle, ctypes.byref(config), arguments.array, len(values))
+        if arguments.has_copies or self._configuration.sync:
+            _lib.call("dlaunch_stream_synchronize", stream)
+
+
+def _raise_error(status: int, driver_code: int, argument: int, message: str) -> NoReturn:
+    """Raise what the library reported to the builtin."""
+    raise error_of(status, driver_code, argument, message)
+
+
+def _launcher(entry: _Entry, configuration: _Configuration) -> Launcher:
+    """Make what launches a kernel with one configuration."""
+    plain = _Plain(entry, configuration)
+    library = _lib.loaded()
+    if library.python is None or not library.makes_builtins or configuration.sync:
+        return plain
+    support = (
+        plain.leave,
+        _raise_error,
+        recipe_of,
+        DeviceArray,
+        handle_offset(),
+        configuration.stream is None,
+        configuration.hold_gil,
+    )
+    try:
+        made: Launcher = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
+    except ValueError:  # NULL: this interpreter lacks something
+        return plain
+    return made
+
+
+class Kernel:
+    """A kernel of a library: launch it with `kernel[grid, block](arguments...)`.
+
+    It keeps its library loaded; the two may be closed in any order. Raises from every launch: ArgumentError,
+    TensorError, ConfigError, HandleError (closed), FaultError and DriverError.
+    """
+
+    def __init__(self, handle: int, text: str, default_name: str = "") -> None:
+        """Own a handle that dlaunch_kernel_get gave for this name or prototype."""
+        self._prototype = text.strip() if is_prototype(text) else None
+        name = text if self._prototype is None else _name_of(self._prototype) or default_name
+        self._entry = _Entry(handle, name, self._prototype)
+        self._by_sizes: dict[tuple[int, int], Launcher] = {}
+        self._by_configuration: dict[_Configuration, Launcher] = {}
+
+    # ---- what it is
+
+    @property
+    def name(self) -> str:
+        """The name that the image has for it."""
+        return self._entry.name
+
+    @property
+    def prototype(self) -> str | None:
+        """The prototype that it was got with, or None."""
+        return self._prototype
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters, those that `=` fills in too."""
+        return self._entry.parameters
+
+    @property
+    def handle(self) -> int:
+        """The dlaunch_kernel, for other languages; stale once this is closed."""
+        return self._entry.handle
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._entry.closed
+
+    def close(self) -> None:
+        """Close the kernel; launches that have begun are not harmed, later ones raise HandleError. Twice is fine."""
+        self._entry.close()
+
+    def __enter__(self) -> Kernel:
+        """Give this object."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close this."""
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        raise TypeError("a dlaunch Kernel cannot be pickled or copied; load its image where it is needed")
+
+    def __repr__(self) -> str:
+        """Show the prototype, or the name."""
+        return f"<dlaunch.Kernel {self._prototype or self.name}{', closed' if self.closed else ''}>"
+
+    # ---- launching
+
+    def __getitem__(self, key: tuple[Any, ...]) -> Launcher:
+        """Give what launches with (grid, block), (grid, block, stream) or (grid, block, stream, shared).
+
+        grid counts blocks and block counts threads, each an int or a tuple of up to three; shared counts bytes. The
+        result is remembered: `f = kernel[grid, block]` in front of a loop makes launches cheaper still.
+        """
+        if type(key) is not tuple or not 2 <= len(key) <= 4:
+            raise ConfigError(
+                f"kernel[...]: {key!r} given; "
+                "[grid, block], [grid, block, stream] or [grid, block, stream, shared] is wanted"
+            )
+        if len(key) == 2 and type(key[0]) is int and type(key[1]) is int:
+            found = self._by_sizes.get(key)
+            if found is None:
+                found = self.configure(*key)
+                _remember(self._by_sizes, key, found)
+            return found
+        return self.configure(*key)
+
+    def configure(
+        self,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        stream: Any = None,
+        shared: int = 0,
+        cluster: int | tuple[int, ...] | None = None,
+        cooperative: bool = False,
+        hold_gil: bool = False,
+        sync: bool = False,
+        check: None = None,
+        empty_ok: bool = False,
+    ) -> Launcher:
+        """Give what launches with this configuration: call it with the kernel's arguments.
+
+        grid: blocks; block: threads; cluster: blocks; each an int or up to three. shared: dynamic shared memory, in
+        bytes. stream: an int, a dlaunch.Stream, an object with __cuda_stream__, a torch or CuPy stream; None takes the
+        current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil keeps
+        the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can dead-lock if
+        the GPU waits for Python code. sync waits for the launch. empty_ok makes a 0 in grid or block a launch that
+        does nothing. The result keeps the kernel's handle, but not past close(). ConfigError if a value is wrong.
+        """
+        if check is not None:
+            raise UnsupportedError("check: the simulator's checks cannot be chosen by launch; None is wanted")
+        configuration = _Configuration(
+            _sizes("grid", grid, empty_ok),
+            _sizes("block", block, empty_ok),
+            None if stream is None else stream_number(stream),
+            _count("shared", shared),
+            None if cluster is None else _sizes("cluster", cluster, False),
+            bool(cooperative),
+            bool(hold_gil),
+            bool(sync),
+            bool(empty_ok),
+        )
+        found = self._by_configuration.get(configuration)
+        if found is None:
+            found = _launcher(self._entry, configuration)
+            _remember(self._by_configuration, configuration, found)
+        return found
+
+    def launch(
+        self,
+        *arguments: Any,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        stream: Any = None,
+        shared: int = 0,
+        cluster: int | tuple[int, ...] | None = None,
+        cooperative: bool = False,
+        hold_gil: bool = False,
+        sync: bool = False,
+        check: None = None,
+        empty_ok: bool = False,
+    ) -> None:
+        """Launch with these arguments; the keywords are configure's."""
+        self.configure(grid, block, stream, shared, cluster, cooperative, hold_gil, sync, check, empty_ok)(*arguments)
+
+
+def _remember(known: dict[Any, Launcher], key: Any, launcher: Launcher) -> None:
+    if len(known) >= _MOST_CONFIGURATIONS:
+        known.clear()
+    known[key] = launcher
+
+
+def _name_of(prototype: str) -> str:
+    depth = 0
+    for at in range(len(prototype) - 1, -1, -1):
+        depth += (prototype[at] == ")") - (prototype[at] == "(")
+        if depth == 0:
+            return prototype[:at].strip()
+    return ""
+
+
+def _count(what: str, value: Any) -> int:
+    """Check a number that the C struct has 32 bits for."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or number < 0:
+        raise ConfigError(f"{what} is {value!r}; an int from 0 is wanted")
+    if number >= 1 << 32:
+        raise ConfigError(f"{what} is {number}; it must be below 2**32")
+    return number
+
+
+def _sizes(what: str, value: Any, empty_ok: bool) -> tuple[int, int, int]:
+    """Check a grid, block or cluster, and give all three sizes."""
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise ConfigError(f"{what} is {value!r}; an int or a tuple of one to three is wanted")
+    found = []
+    for axis, item in zip("xyz", items, strict=False):
+        number = _count(f"{what}.{axis}", item)
+        if number == 0 and not empty_ok:
+            raise ConfigError(
+                f"{what}.{axis} is 0; 1 or more is wanted (or empty_ok=True, for a launch that does nothing)"
+            )
+        found.append(number)
+    x, y, z = (*found, 1, 1)[:3]
+    return x, y, z

@@ -1,0 +1,363 @@
+"""Tensors of others: reading them through public protocols into a DLPack struct that Python keeps."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dlaunch import _abi, _dtype
+from dlaunch._errors import TensorError
+
+_VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
+_LEGACY_DEFAULT_STREAM = 1  # as __dlpack__ counts; 0 is not allowed there
+
+
+class BorrowedTensor:
+    """A DLPack struct of our own, with its shape and strides, and what must live as long as it is used."""
+
+    __slots__ = ("keep", "shape", "strides", "struct", "stream")
+
+    def __init__(
+        self,
+        address: int,
+        device: tuple[int, int],
+        dtype: _dtype.DataType,
+        shape: Sequence[int],
+        strides: Sequence[int] | None,
+        flags: int = 0,
+        keep: object = None,
+    ) -> None:
+        """Describe memory; strides are in elements, None for C order."""
+        rank = len(shape)
+        self.keep = keep
+        self.stream: int | None = None  # the one on which its producer works, where that is known
+        self.shape = (ctypes.c_int64 * rank)(*shape)
+        self.strides = None if strides is None else (ctypes.c_int64 * rank)(*strides)
+        self.struct = _abi.DLManagedTensorVersioned(
+            _abi.DLPackVersion(*_VERSION),
+            None,
+            None,
+            flags,
+            _abi.DLTensor(
+                address,
+                _abi.DLDevice(*device),
+                rank,
+                dtype.to_dlpack(),
+                ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64)),
+                None if self.strides is None else ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64)),
+                0,
+            ),
+        )
+
+    @property
+    def address(self) -> int:
+        """The address of the first element."""
+        return self.struct.dl_tensor.data or 0
+
+    @property
+    def pointer(self) -> int:
+        """The address of the DLManagedTensorVersioned."""
+        return ctypes.addressof(self.struct)
+
+    @property
+    def device(self) -> tuple[int, int]:
+        """DLPack's device type and number."""
+        device = self.struct.dl_tensor.device
+        return device.device_type, device.device_id
+
+    @property
+    def dtype(self) -> _dtype.DataType:
+        """The type of the elements."""
+        return _dtype.of_dlpack(self.struct.dl_tensor.dtype)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the producer made a copy for this call."""
+        return bool(self.struct.flags & _abi.DLPACK_FLAG_BITMASK_IS_COPIED)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the memory may not be written."""
+        return bool(self.struct.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY)
+
+    def element_strides(self) -> tuple[int, ...]:
+        """Give the strides in elements, C order's where there are none."""
+        return c_strides(tuple(self.shape)) if self.strides is None else tuple(self.strides)
+
+
+def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Give the strides, in elements, of C order."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return tuple(strides)
+
+
+def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
+    """Copy a struct whose memory is another's, while it is sure to be there."""
+    rank = tensor.ndim
+    if rank < 0 or (rank > 0 and not tensor.shape):
+        raise TensorError(f"its DLPack struct has rank {rank} and {'a' if tensor.shape else 'no'} shape")
+    strides = tensor.strides[:rank] if rank and tensor.strides else None
+    address = tensor.data or 0
+    return BorrowedTensor(
+        address + tensor.byte_offset if address else 0,
+        (tensor.device.device_type, tensor.device.device_id),
+        _dtype.of_dlpack(tensor.dtype),
+        tensor.shape[:rank] if rank else (),
+        strides,
+        flags,
+        keep,
+    )
+
+
+# ---- DLPack's C exchange API
+
+
+class _ExchangeHeader(ctypes.Structure):
+    pass
+
+
+_ExchangeHeader._fields_ = [("version", _abi.DLPackVersion), ("prev_api", ctypes.POINTER(_ExchangeHeader))]
+
+
+class _ExchangeAPI(ctypes.Structure):
+    _fields_ = [
+        ("header", _ExchangeHeader),
+        ("managed_tensor_allocator", ctypes.c_void_p),
+        ("managed_tensor_from_py_object_no_sync", ctypes.c_void_p),
+        ("managed_tensor_to_py_object_no_sync", ctypes.c_void_p),
+        ("dltensor_from_py_object_no_sync", ctypes.c_void_p),
+        ("current_work_stream", ctypes.c_void_p),
+    ]
+
+
+def exchange_api(cls: type) -> int:
+    """Give the address of a type's DLPackExchangeAPI of major version 1, 0 where it has none that we can use."""
+    if not hasattr(ctypes, "pythonapi"):
+        return 0
+    found = getattr(cls, "__dlpack_c_exchange_api__", None)
+    if found is None:
+        found = getattr(cls, "__c_dlpack_exchange_api__", None)
+    address = found if isinstance(found, int) else capsule_pointer(found, b"dlpack_exchange_api")
+    header = ctypes.cast(ctypes.c_void_p(address), ctypes.POINTER(_ExchangeHeader))
+    while header and header.contents.version.major != _abi.DLPACK_MAJOR_VERSION:
+        header = header.contents.prev_api
+    if not header:
+        return 0
+    address = ctypes.cast(header, ctypes.c_void_p).value or 0
+    # The borrowing function may be missing; then the public protocol serves.
+    return address if _ExchangeAPI.from_address(address).dltensor_from_py_object_no_sync else 0
+
+
+def _from_exchange(value: Any, address: int) -> BorrowedTensor:
+    api = _ExchangeAPI.from_address(address)
+    read = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_abi.DLTensor))
+    tensor = _abi.DLTensor()
+    if read(api.dltensor_from_py_object_no_sync)(value, ctypes.byref(tensor)) != 0:
+        raise TensorError("its DLPack exchange function failed without saying why")
+    borrowed = copy_of(tensor, 0, value)
+    device_type, device_id = borrowed.device
+    if device_type == _abi.kDLCUDA and api.current_work_stream:
+        ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+        stream = ctypes.c_void_p()
+        if ask(api.current_work_stream)(device_type, device_id, ctypes.byref(stream)) == 0:
+            borrowed.stream = stream.value or 0
+    return borrowed
+
+
+# ---- __dlpack__
+
+_CAPSULES = (b"dltensor_versioned", b"dltensor")
+
+
+@functools.cache
+def _capsule_functions() -> tuple[Callable[..., int], Callable[..., int | None]]:
+    """PyCapsule_IsValid and PyCapsule_GetPointer, as functions of our own: ctypes.pythonapi's are everybody's."""
+    is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    api = ctypes.pythonapi
+    return is_valid(("PyCapsule_IsValid", api)), pointer(("PyCapsule_GetPointer", api))
+
+
+def capsule_pointer(capsule: object, name: bytes) -> int:
+    """Give what a capsule of that name holds; 0 if it is none."""
+    is_valid, pointer = _capsule_functions()
+    return pointer(capsule, name) or 0 if is_valid(capsule, name) else 0
+
+
+def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
+    device_type, device_id = (int(n) for n in value.__dlpack_device__())
+    keywords: dict[str, Any] = {"max_version": _VERSION}
+    stream = None
+    if device_type == _abi.kDLCUDA:
+        stream = _producer_stream(value, device_id)
+        # A producer whose current stream is known needs no ordering: the launch goes there, or where the caller says.
+        keywords["stream"] = -1 if stream is not None else (launch_stream or _LEGACY_DEFAULT_STREAM)
+    capsule = _call_dlpack(value.__dlpack__, keywords)
+    for name in _CAPSULES:
+        address = capsule_pointer(capsule, name)
+        if address:
+            break
+    else:
+        raise TensorError(f"its __dlpack__ gave {type(capsule).__name__}, a capsule of DLPack is wanted")
+    if name == b"dltensor":
+        borrowed = copy_of(_abi.DLManagedTensor.from_address(address).dl_tensor, 0, capsule)
+    else:
+        major = _abi.DLPackVersion.from_address(address).major
+        if major != _abi.DLPACK_MAJOR_VERSION:
+            raise TensorError(f"its DLPack struct has major version {major}; {_abi.DLPACK_MAJOR_VERSION} is wanted")
+        versioned = _abi.DLManagedTensorVersioned.from_address(address)
+        borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
+    borrowed.stream = stream
+    return borrowed
+
+
+def _call_dlpack(export: Callable[..., Any], keywords: dict[str, Any]) -> Any:
+    """Call __dlpack__; without what it does not know, if it is that what it says."""
+    try:
+        return export(**keywords)
+    except TypeError as error:
+        if "max_version" not in str(error) and "keyword" not in str(error):
+            raise
+    del keywords["max_version"]
+    return export(**keywords)
+
+
+def _producer_stream(value: Any, device: int) -> int | None:
+    """Give the current stream of the package that made a tensor, where it has such a thing."""
+    package = type(value).__module__.partition(".")[0]
+    if package == "torch":
+        return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
+    if package == "cupy":
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(device):
+            return int(cupy.cuda.get_current_stream().ptr)
+    return None
+
+
+# ---- the array interfaces
+
+
+def _from_numpy(value: Any) -> BorrowedTensor:
+    """Read an ndarray by its own attributes: its __dlpack__ refuses read-only memory before NumPy 2.1."""
+    numpy = sys.modules["numpy"]
+    if isinstance(value, numpy.ma.MaskedArray):
+        raise TensorError("a masked array's mask has no counterpart in DLPack; give .filled()")
+    dtype = _dtype.of_numpy(value.dtype)
+    flags = 0 if value.flags.writeable else _abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    strides = _element_strides(value.strides, value.dtype.itemsize, value.shape)
+    return BorrowedTensor(value.ctypes.data, (_abi.kDLCPU, 0), dtype, value.shape, strides, flags, value)
+
+
+def _element_strides(strides: Sequence[int] | None, itemsize: int, shape: Sequence[int]) -> list[int] | None:
+    if strides is None:
+        return None
+    for axis, stride in enumerate(strides):
+        if itemsize == 0 or (stride % itemsize and shape[axis] > 1):
+            raise TensorError(
+                f"axis {axis} has a stride of {stride} bytes, which is no multiple of the item's {itemsize}"
+            )
+    return [stride // itemsize for stride in strides]
+
+
+def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
+    interface = value.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise TensorError("its __cuda_array_interface__ has a mask, which has no counterpart in DLPack")
+    address, read_only = interface["data"]
+    typestr, shape = str(interface["typestr"]), tuple(interface["shape"])
+    if typestr[:1] == ">":
+        raise TensorError(f"typestr {typestr!r}: its bytes are in the other order")
+    dtype = _dtype.of_interface(typestr)
+    strides = _element_strides(interface.get("strides"), dtype.itemsize, shape)
+    flags = _abi.DLPACK_FLAG_BITMASK_READ_ONLY if read_only else 0
+    place = getattr(getattr(value, "device", None), "id", device)
+    borrowed = BorrowedTensor(address or 0, (_abi.kDLCUDA, int(place)), dtype, shape, strides, flags, value)
+    if interface.get("stream") is not None:
+        borrowed.stream = int(interface["stream"])
+    return borrowed
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether an object has one of the protocols."""
+    if isinstance(value, type):
+        return False
+    return hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+
+
+def _has_cuda_interface(value: Any) -> bool:
+    # A class attribute first: asking the instance runs torch's code, which raises for CPU tensors.
+    if not hasattr(type(value), "__cuda_array_interface__") and "__cuda_array_interface__" not in getattr(
+        value, "__dict__", ()
+    ):
+        return False
+    try:
+        return value.__cuda_array_interface__ is not None
+    except Exception:
+        return False
+
+
+def read(value: Any, launch_stream: int | None = None, device: int = 0) -> BorrowedTensor:
+    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
+
+    launch_stream is where it will be used, None if the producer's is to be taken. What a protocol raises is the cause
+    of the TensorError. The result holds the object, or its capsule, alive.
+    """
+    name = type(value).__name__
+    try:
+        _refuse_lazy_bits(value)
+        address = exchange_api(type(value))
+        if address:
+            return _from_exchange(value, address)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            return _from_numpy(value)
+        if hasattr(value, "__dlpack__"):
+            try:
+                return _from_dlpack(value, launch_stream)
+            except BufferError:  # what DLPack cannot say, as dates
+                if not _has_cuda_interface(value):
+                    raise
+        return _from_cuda_interface(value, device)
+    except TensorError as error:
+        raise TensorError(f"{name}: {error}") from error.__cause__
+    except Exception as cause:
+        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {cause}") from cause
+
+
+def _refuse_lazy_bits(value: Any) -> None:
+    """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
+    if type(value).__module__.partition(".")[0] != "torch":
+        return
+    for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+        if getattr(value, asked, bool)():
+            raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")
+
+
+def gather(borrowed: BorrowedTensor) -> bytearray:
+    """Copy a host tensor's elements in C order."""
+    shape, itemsize = tuple(borrowed.shape), borrowed.dtype.itemsize
+    if borrowed.dtype.bits * borrowed.dtype.lanes % 8:
+        raise TensorError(f"{borrowed.dtype}: elements of less than a byte are not copied here")
+    if 0 in shape:
+        return bytearray()
+    strides, found = borrowed.element_strides(), bytearray()
+    _gather_axis(found, borrowed.address, shape, [s * itemsize for s in strides], itemsize)
+    return found
+
+
+def _gather_axis(to: bytearray, address: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
+    contiguous = itemsize
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent > 1 and stride != contiguous:
+            break
+        contiguous *= extent
+    else:
+        to += ctypes.string_at(address, contiguous)
+        return
+    for index in range(shape[0]):
+        _gather_axis(to, address + index * strides[0], shape[1:], strides[1:], itemsize)
