@@ -1,0 +1,138 @@
+/*
+ * A libcuda.so.1 for the tests of package driver. Each function notes its name and
+ * arguments for the thread that called it (stub_note), gives values that the tests
+ * know, and answers what stub_answer_with was given, below a register half of junk.
+ *
+ * Variants, by -D: VERSION, VERSION_ANSWER, INIT_ANSWER and DEVICES give other
+ * values; WITHOUT_VERSION, WITHOUT_INIT, WITHOUT_LAUNCH and WITHOUT_OPTIONAL leave
+ * functions out; UNRESOLVED makes one that cannot be loaded.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef VERSION
+#define VERSION 13010
+#endif
+#ifndef VERSION_ANSWER
+#define VERSION_ANSWER 0
+#endif
+#ifndef INIT_ANSWER
+#define INIT_ANSWER 0
+#endif
+#ifndef DEVICES
+#define DEVICES 3
+#endif
+
+#define JUNK 0x5eed5eed00000000u
+#define ADDRESS 0xfedcba9876543210u
+#define SIZE 0x0123456789abcdefu
+
+typedef uint64_t result; /* libcuda's is 32 bits wide: a caller must cut it */
+
+struct note {
+  const char *function;
+  uint64_t num_args;
+  uint64_t args[8];
+  char text[64]; /* what an argument pointed to */
+};
+static _Thread_local struct note last;
+static _Thread_local uint64_t answer;
+
+const struct note *stub_note(void) { return &last; }
+void stub_answer_with(uint64_t code) { answer = code; }
+
+static result note(const char *function, const uint64_t *args, size_t bytes) {
+  last.function = function;
+  last.num_args = bytes / sizeof *args;
+  memcpy(last.args, args, bytes);
+  return JUNK | answer;
+}
+
+static void note_text(const char *text) { strncpy(last.text, text, sizeof last.text - 1); }
+
+/* A function, its parameters, what it does, and the arguments to note. */
+#define FUNCTION(name, parameters, body, ...) \
+  result name parameters {                    \
+    const uint64_t args[] = {__VA_ARGS__};    \
+    body;                                     \
+    return note(#name, args, sizeof args);    \
+  }
+#define HANDLE(x) (uint64_t)(uintptr_t)(x)
+
+#ifdef UNRESOLVED
+void nobody_has_this(void);
+void *needed = (void *)nobody_has_this;
+#endif
+
+#ifndef WITHOUT_VERSION
+result cuDriverGetVersion(int *version) { return *version = VERSION, JUNK | VERSION_ANSWER; }
+#endif
+#ifndef WITHOUT_INIT
+result cuInit(unsigned flags) { return JUNK | (flags == 0 ? INIT_ANSWER : 1); }
+#endif
+result cuDeviceGetCount(int *n) { return *n = DEVICES, JUNK | answer; }
+
+FUNCTION(cuDeviceGetAttribute, (int *value, int id, int device), *value = -7, id, device)
+FUNCTION(cuDeviceGetName, (char *name, int size, int device), memcpy(name, "Stub H200", 10), size, device)
+FUNCTION(cuDevicePrimaryCtxRetain, (uint64_t *context, int device), *context = ADDRESS, device)
+FUNCTION(cuCtxGetCurrent, (uint64_t *context), *context = ADDRESS)
+FUNCTION(cuCtxSetCurrent, (void *context), , HANDLE(context))
+FUNCTION(cuCtxGetDevice, (int *device), *device = 2)
+FUNCTION(cuCtxSynchronize, (void), )
+
+FUNCTION(cuLibraryLoadData,
+         (uint64_t *library, const char *image, const int *ids, const uint64_t *values, unsigned n, void *library_ids,
+          void *library_values, unsigned num_library),
+         *library = ADDRESS;
+         note_text(image), n, n > 0 ? ids[0] : 0, n > 0 ? values[0] : 0, n > 1 ? ids[1] : 0, n > 1 ? values[1] : 0,
+         HANDLE(library_ids), HANDLE(library_values), num_library)
+FUNCTION(cuLibraryUnload, (void *library), , HANDLE(library))
+FUNCTION(cuLibraryGetKernel, (uint64_t *kernel, void *library, const char *name), *kernel = strlen(name);
+         note_text(name), HANDLE(library))
+FUNCTION(cuLibraryGetGlobal, (uint64_t *address, size_t *bytes, void *library, const char *name), *address = ADDRESS;
+         *bytes = SIZE; note_text(name), HANDLE(library))
+FUNCTION(cuKernelGetAttribute, (int *value, int id, void *kernel, int device), *value = -7, id, HANDLE(kernel), device)
+FUNCTION(cuKernelSetAttribute, (int id, int value, void *kernel, int device), , id, value, HANDLE(kernel), device)
+
+FUNCTION(cuStreamCreateWithPriority, (uint64_t *stream, unsigned flags, int priority), *stream = ADDRESS, flags,
+         priority)
+FUNCTION(cuStreamDestroy_v2, (void *stream), , HANDLE(stream))
+FUNCTION(cuStreamSynchronize, (void *stream), , HANDLE(stream))
+FUNCTION(cuStreamQuery, (void *stream), , HANDLE(stream))
+FUNCTION(cuStreamGetCtx, (void *stream, uint64_t *context), *context = ADDRESS, HANDLE(stream))
+FUNCTION(cuStreamIsCapturing, (void *stream, int *status), *status = stream == NULL ? 0 : 1, HANDLE(stream))
+FUNCTION(cuStreamWaitEvent, (void *stream, void *event, unsigned flags), , HANDLE(stream), HANDLE(event), flags)
+FUNCTION(cuEventCreate, (uint64_t *event, unsigned flags), *event = ADDRESS, flags)
+FUNCTION(cuEventRecord, (void *event, void *stream), , HANDLE(event), HANDLE(stream))
+FUNCTION(cuEventQuery, (void *event), , HANDLE(event))
+FUNCTION(cuEventSynchronize, (void *event), , HANDLE(event))
+FUNCTION(cuEventDestroy_v2, (void *event), , HANDLE(event))
+FUNCTION(cuEventElapsedTime, (float *ms, void *start, void *end), *ms = 1.5f, HANDLE(start), HANDLE(end))
+
+FUNCTION(cuMemAlloc_v2, (uint64_t *address, size_t bytes), *address = ADDRESS, bytes)
+FUNCTION(cuMemFree_v2, (uint64_t address), , address)
+FUNCTION(cuMemAllocAsync, (uint64_t *address, size_t bytes, void *stream), *address = ADDRESS, bytes, HANDLE(stream))
+FUNCTION(cuMemFreeAsync, (uint64_t address, void *stream), , address, HANDLE(stream))
+FUNCTION(cuMemcpyHtoDAsync_v2, (uint64_t to, void *from, size_t bytes, void *stream), , to, HANDLE(from), bytes,
+         HANDLE(stream))
+FUNCTION(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t bytes, void *stream), , HANDLE(to), from, bytes,
+         HANDLE(stream))
+
+#ifndef WITHOUT_LAUNCH
+result cuLaunchKernelEx(void) { return JUNK; }
+#endif
+
+#ifndef WITHOUT_OPTIONAL
+FUNCTION(cuCtxGetId, (void *context, uint64_t *id), *id = SIZE, HANDLE(context))
+FUNCTION(cuLibraryGetKernelCount, (unsigned *n, void *library), *n = 4, HANDLE(library))
+FUNCTION(cuLibraryEnumerateKernels, (uint64_t *kernels, unsigned n, void *library),
+         for (unsigned i = 0; i < n; i++) kernels[i] = ADDRESS + i, n, HANDLE(library))
+FUNCTION(cuKernelGetName, (const char **name, void *kernel), *name = "saxpy", HANDLE(kernel))
+FUNCTION(cuKernelGetParamInfo, (void *kernel, size_t index, size_t *offset, size_t *size), *offset = SIZE;
+         *size = 24, HANDLE(kernel), index)
+FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host = ADDRESS, bytes, flags)
+FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
+FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)
+FUNCTION(cuThreadExchangeStreamCaptureMode, (int *mode), *mode = 1, *mode)
+#endif
