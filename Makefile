@@ -4,63 +4,52 @@ FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VENV := .venv/bin
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.hpp' '*.cuh' 'examples/*.cu' ':!testdata/')
-export DLAUNCH_LIBRARY ?= $(CURDIR)/build/libdlaunch.so
+PYTHON_FOLDERS := python examples bench tests
+export DLAUNCH_LIBRARY := $(CURDIR)/build/libdlaunch.so
 export PYTHONPATH := $(CURDIR)/python/src
 export PYTHONDONTWRITEBYTECODE := 1
 .DEFAULT_GOAL := help
-.PHONY: help build wheel demo test lint format clean bench test-gpu bench-gpu fuzz
+.PHONY: help build demo test lint format clean bench test-gpu bench-gpu fuzz
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
-
-build: ## Build build/libdlaunch.so and the files that go with it
-	@go run ./cmd/build-so -o build
-
-wheel: ## Build the Python wheel too
+build: ## Build build/libdlaunch.so, the files that go with it, and the Python wheel
 	@go run ./cmd/build-so -o build -wheel
-
-demo: build .venv/test ## Launch the same kernel from Python and from C, and render build/demo.png
+demo: build .venv/test ## Launch a kernel from Python and from C, and render build/demo.png with one
 	@$(VENV)/python examples/saxpy.py
 	@gcc -std=c99 -Ibuild/include examples/saxpy.c -o build/saxpy -Lbuild -ldlaunch -Wl,-rpath,$(CURDIR)/build
 	@build/saxpy
 	@$(VENV)/python examples/mandelbrot.py build/demo.png
-
-test: wheel .venv/test ## Run the Go, C and Python tests
-	go test -race $$(go list ./... | grep -v /capi)
+test: build .venv/test ## Run the Go, C and Python tests
+	go test -race $$(go list ./... | grep -v '/capi$$')
 	PYTHON=$(CURDIR)/$(VENV)/python go test -count=1 ./capi
-	$(VENV)/python -m pytest -q python/tests
-
-lint: .venv/lint ## Check format, vet and types; fail if the working tree changes meanwhile
-	@before="$$(git status --porcelain)"; set -x; \
-	test -z "$$(gofmt -l . | tee /dev/stderr)" && go vet ./... && go run $(STATICCHECK) ./... && \
-	$(VENV)/clang-format --dry-run -Werror $(C_FILES) && \
-	$(VENV)/ruff check --config python/pyproject.toml python examples bench && \
-	$(VENV)/ruff format --check --config python/pyproject.toml python examples bench && \
-	$(VENV)/mypy --strict --config-file python/pyproject.toml python/src && \
-	{ set +x; test "$$before" = "$$(git status --porcelain)" || { git status; exit 1; }; }
-
+	$(VENV)/python -m pytest -q -m 'not gpu' python/tests
+lint: .venv/lint .venv/test ## Check format, vet and types; fail if that changes the working tree
+	@before="$$(git status --porcelain)"; set -ex; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
+	go vet ./...; go run $(STATICCHECK) ./...; $(VENV)/clang-format --dry-run -Werror $(C_FILES); \
+	$(VENV)/ruff check $(PYTHON_FOLDERS); $(VENV)/ruff format --check $(PYTHON_FOLDERS); \
+	$(VENV)/mypy --config-file python/pyproject.toml --strict python/src; \
+	test "$$before" = "$$(git status --porcelain)"
 format: .venv/lint ## Format Go, C and Python in place
 	gofmt -w .
 	$(VENV)/clang-format -i $(C_FILES)
-	$(VENV)/ruff format --config python/pyproject.toml python examples bench
-
+	$(VENV)/ruff format $(PYTHON_FOLDERS)
 fuzz: ## Fuzz each parser for FUZZTIME
 	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | while IFS=: read -r file name; do \
 	go test -run='^$$' -fuzz="^$${name#func }$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" || exit 1; done
-
-bench: build .venv/test ## Time launches on this machine's CPU against a driver that does nothing
-	@bench/run.sh
-
+bench: build .venv/test .venv/bench ## Time launches on this machine, with a driver that does nothing
+	@mkdir -p build/bench/stub
+	@gcc -O2 -shared -fPIC bench/stub/libcuda.c -o build/bench/stub/libcuda.so.1
+	@gcc -O2 -shared -fPIC -Iinclude bench/burst.c -o build/bench/libburst.so -Lbuild -ldlaunch -Wl,-rpath,$(CURDIR)/build
+	@LD_LIBRARY_PATH=$(CURDIR)/build/bench/stub DLAUNCH_DRIVER=cuda \
+	$(VENV)/python bench/launch_cost.py --burst build/bench/libburst.so --out build/bench
 test-gpu: build .venv/test ## Stage the tests in build/gpu for a machine with a GPU; run them if this is one
-	@tests/gpu/stage.sh build/gpu
-
-bench-gpu: build .venv/test ## Stage the benchmarks in build/gpu; run them if this machine has a GPU
+	@tests/gpu/stage.sh build/gpu test
+bench-gpu: build .venv/test .venv/bench ## The same for the benchmarks
 	@tests/gpu/stage.sh build/gpu bench
-
+clean: ## Remove all that was built or fetched into this folder
+	rm -rf build .venv
 .venv/%: python/requirements-%.txt
 	@test -d .venv || $(PYTHON) -m venv .venv
 	@$(VENV)/python -m pip install -q --disable-pip-version-check -r $<
 	@touch $@
-
-clean: ## Remove everything that was built, the virtual environment included
-	rm -rf build .venv

@@ -7,9 +7,10 @@ import sys
 import zlib
 from pathlib import Path
 
-import dlaunch
 import numpy as np
 import pytest
+
+import dlaunch
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

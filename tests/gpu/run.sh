@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs what stage.sh laid out beside it, on this machine's GPU: the C programs and
+# the Python suite, or the benchmarks. Needs Python with NumPy and pytest (torch and
+# CuPy for what is tested with them). Here a skip is a failure.
+#
+#   run.sh RESULTS [test | bench]
+set -eu
+results=$(mkdir -p "$1" && cd "$1" && pwd)
+what=${2:-test}
+cd "$(dirname "$0")"
+python=${PYTHON:-python3}
+export DLAUNCH_DRIVER=cuda DLAUNCH_LIBRARY=$PWD/build/libdlaunch.so PYTHONDONTWRITEBYTECODE=1
+if ! "$python" -c 'import tvm_ffi' 2>/dev/null; then
+  "$python" -m pip install -q --no-index --no-deps --no-cache-dir --target "$results/site" wheels/*.whl
+fi
+export PYTHONPATH=$PWD/python/src:$results/site
+
+if [ "$what" = bench ]; then
+  exec "$python" bench/launch_cost.py --burst bin/libburst.so --out "$results"
+fi
+
+: >"$results/programs.txt"
+for program in bin/*; do
+  name=$(basename "$program")
+  case $name in *.so) continue ;; esac
+  code=0
+  timeout 120 "$program" testdata/kernels build/libdlaunch.so >"$results/$name.log" 2>&1 || code=$?
+  case $name in
+    layout) diff testdata/layout.txt "$results/$name.log" >/dev/null || code=1 ;;
+    example) sed s/DRIVER/cuda/ examples/saxpy.c.txt | diff - "$results/$name.log" >/dev/null || code=1 ;;
+  esac
+  echo "$name $code" >>"$results/programs.txt"
+  if [ "$code" = 0 ]; then
+    rm "$results/$name.log"
+  else
+    echo "$name ended with $code:"
+    tail -n 20 "$results/$name.log"
+  fi
+done
+
+"$python" -m pytest -q -p no:cacheprovider -m 'not simulator' --junitxml="$results/pytest.xml" python/tests || true
+"$python" summary.py "$results"
