@@ -68,7 +68,7 @@ func OpenCUDA(candidates []string) (*API, error) {
 	if len(s.absent) > 0 {
 		return nil, unopened(ErrBroken, "%s says that it is driver %s, but lacks %s: reinstall the driver", path, versionText(version), strings.Join(s.absent, ", "))
 	}
-	api.Kind, api.Path, api.Version, api.Missing = "cuda", path, version, s.missing
+	api.Kind, api.Path, api.Version, api.Missing = "cuda", fileOf(initialize, path), version, s.missing
 	if r := initialize.call(0); r == ResultNoDevice {
 		return nil, refused(ErrNoDevice, path, "cuInit", r)
 	} else if r != ResultSuccess {
@@ -113,6 +113,27 @@ func openFirst(candidates []string) (library uintptr, path string, err error) {
 		}
 	}
 	return 0, "", unopened(ErrAbsent, "there is no CUDA driver: tried %s", strings.Join(candidates, ", "))
+}
+
+// fileOf gives the file that a function came from: which of several drivers the
+// loader's search found. Path is what was asked for.
+func fileOf(f function, path string) string {
+	dladdr, err := purego.Dlsym(purego.RTLD_DEFAULT, "dladdr")
+	if err != nil {
+		return path
+	}
+	type information struct { // Dl_info of dlfcn.h
+		file    *byte
+		base    uintptr
+		symbol  *byte
+		address uintptr
+	}
+	info := pinned[information]()
+	defer info.Unpin()
+	if found, _, _ := purego.SyscallN(dladdr, f.address, info.address()); int32(found) == 0 {
+		return path
+	}
+	return goString(info.value.file)
 }
 
 // absent tells a library that is not there from one that is broken. The loader's

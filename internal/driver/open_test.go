@@ -107,8 +107,9 @@ func TestFoundByTheLoadersSearch(t *testing.T) {
 	output, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-o", needs, "testdata/libcuda_stub.c", withoutNeeded).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	require.NoError(t, os.Rename(withoutNeeded, withoutNeeded+".gone"))
+	good := buildStub(t, "-DVERSION=12340")
 	tests := map[string]struct{ library, says string }{
-		"good":                 {buildStub(t, "-DVERSION=12340"), "opened libcuda.so.1, driver 12340"},
+		"good":                 {good, "opened " + good + ", driver 12340"},
 		"no ELF":               {writeFile(t, "this is no library"), "broken: "},
 		"unresolved":           {buildStub(t, "-DUNRESOLVED"), "broken: "},
 		"its own need is gone": {needs, "broken: "},
