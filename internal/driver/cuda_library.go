@@ -93,7 +93,8 @@ func goString(text *byte) string {
 	return string(unsafe.Slice(text, n))
 }
 
-// loadLibrary gives PTX its NUL; the driver copies the image.
+// loadLibrary gives PTX its NUL. The driver copies image and options before it
+// returns (seen with driver 580); what an option points to, it uses later.
 func loadLibrary(load function, image []byte, options []JITOption) (Library, Result) {
 	image = append(bytes.Clone(image), 0)
 	ids, values := make([]int32, len(options)+1), make([]uint64, len(options)+1)
