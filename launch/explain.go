@@ -177,6 +177,9 @@ func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
 		}
 		return status.Argument, fmt.Sprintf("%s given, %s wanted%s", given, wanted, c.hint(int(f.Argument), a))
 	case exec.Null:
+		if f.Axis == 0 {
+			return status.Tensor, "its shape is NULL, but it has dimensions"
+		}
 		if a.Kind != exec.ArgNone {
 			return status.Argument, "the pointer is NULL"
 		}

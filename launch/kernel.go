@@ -49,7 +49,7 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		}
 		k.name = proto.Name
 	}
-	if k.name == "" {
+	if proto != nil && k.name == "" {
 		if len(lib.names) != 1 {
 			return nil, status.Errorf(status.Argument, "no kernel is named, and the library has %d; begin with a name: %s",
 				len(lib.names), nearest("", lib.names))
