@@ -123,10 +123,8 @@ func fileOf(f function, path string) string {
 		return path
 	}
 	type information struct { // Dl_info of dlfcn.h
-		file    *byte
-		base    uintptr
-		symbol  *byte
-		address uintptr
+		file *byte
+		_    [3]uintptr // the file's base; the symbol's name and address
 	}
 	info := pinned[information]()
 	defer info.Unpin()
