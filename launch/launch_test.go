@@ -132,7 +132,7 @@ func TestKernelsAreFound(t *testing.T) {
 		{"saxpi", status.NotFound, []string{`no kernel "saxpi"`, `the nearest are "saxpy"`}},
 		{"(a: f32, x: f32[n], y: f32[n], n: i32 = n)", status.OK, nil}, // the only one
 		{"", status.NotFound, []string{`no kernel ""`}},
-		{"saxpy(a: f32", status.NotFound, []string{`"saxpy(a: f32"`}},  // a name: nothing closes the bracket
+		{"saxpy(a: f32", status.NotFound, []string{`"saxpy(a: f32"`}}, // a name: nothing closes the bracket
 		{"saxpy(a: f33, x: f32[n])", status.Prototype, []string{"f33"}},
 		{"saxpy(a: f32, x: f32[n])", status.Prototype, []string{"has 2 parameters, the kernel has 4"}},
 		{"saxpy(a: f64, x: f32[n], y: f32[n], n: i32)", status.Prototype, []string{"parameter 0 (a: f64) has 8 bytes", "has 4"}},
