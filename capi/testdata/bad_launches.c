@@ -127,7 +127,7 @@ static const struct {
     {"backwards", backwards, DLAUNCH_ERROR_TENSOR, 1, "stride -1"},
     {"broadcast output", broadcast_output, DLAUNCH_ERROR_TENSOR, 2, "stride 0"},
     {"no data", no_data, DLAUNCH_ERROR_TENSOR, 1, "NULL"},
-    {"no shape", no_shape, DLAUNCH_ERROR_ARGUMENT, 1, "shape"},
+    {"no shape", no_shape, DLAUNCH_ERROR_TENSOR, 1, "shape"},
     {"misaligned", misaligned, DLAUNCH_ERROR_TENSOR, 1, "multiple of 4"},
     {"other device kind", other_device_kind, DLAUNCH_ERROR_TENSOR, 1, "argument 1 (x)"},
     {"read only", read_only, DLAUNCH_ERROR_TENSOR, 2, "read-only"},
