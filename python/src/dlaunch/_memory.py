@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any
 
 from dlaunch import _abi, _lib, _report, _tensor
@@ -41,9 +40,6 @@ DONE:
 """
 _THREADS = 256
 
-_lock = threading.Lock()
-_kernels: list[int] = []
-
 
 def copy(address: int, host: int, nbytes: int, stream: int, device: int, *, to_host: bool) -> None:
     """Copy between host memory and device memory of any owner, after the earlier work of the stream; wait for it."""
@@ -72,18 +68,14 @@ def _launch_copy(array: int, address: int, nbytes: int, stream: int, *, to_array
     viewed = _abi.dlaunch_arg(_abi.DLAUNCH_ARG_POINTER, 0, 0, _abi.dlaunch_arg_value(u=address))
     size = _abi.dlaunch_arg(_abi.DLAUNCH_ARG_UINT, 0, 0, _abi.dlaunch_arg_value(u=nbytes))
     order = (staged, viewed, size) if to_array else (viewed, staged, size)
-    _lib.call("dlaunch_launch", _copy_kernel(), ctypes.byref(config), (_abi.dlaunch_arg * 3)(*order), 3)
-
-
-def _copy_kernel() -> int:
-    with _lock:
-        if not _kernels:
-            library, kernel = ctypes.c_uint64(), ctypes.c_uint64()
-            _lib.call("dlaunch_library_load", _COPY_PTX, len(_COPY_PTX), None, ctypes.byref(library))
-            _lib.call("dlaunch_kernel_get", library, b"dlaunch_copy", ctypes.byref(kernel))
-            _lib.call("dlaunch_library_close", library)
-            _kernels.append(kernel.value)
-        return _kernels[0]
+    library, kernel = ctypes.c_uint64(), ctypes.c_uint64()
+    _lib.call("dlaunch_library_load", _COPY_PTX, len(_COPY_PTX), None, ctypes.byref(library))
+    try:
+        _lib.call("dlaunch_kernel_get", library, b"dlaunch_copy", ctypes.byref(kernel))
+        _lib.call("dlaunch_launch", kernel, ctypes.byref(config), (_abi.dlaunch_arg * 3)(*order), 3)
+        _lib.call("dlaunch_kernel_close", kernel)
+    finally:
+        _lib.call("dlaunch_library_close", library)
 
 
 def is_device(borrowed: _tensor.BorrowedTensor) -> bool:

@@ -1,0 +1,212 @@
+"""DeviceArray: making, copying, describing, and handing to others."""
+
+from __future__ import annotations
+
+import array
+import copy
+import gc
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from process import output_of
+
+import dlaunch
+
+DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (2, 0, 3), (1, 2, 3, 4)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_there_and_back(dtype: str, shape: tuple[int, ...]) -> None:
+    source = np.arange(int(np.prod(shape)), dtype="i4").astype(dtype).reshape(shape)
+    with dlaunch.to_device(source) as there:
+        assert there.shape == shape and there.ndim == len(shape) and there.size == source.size
+        assert there.dtype == source.dtype and there.nbytes == source.nbytes
+        assert there.strides == np.empty(shape, dtype).strides or source.size == 0
+        back = there.copy_to_host()
+    assert back.dtype == source.dtype
+    np.testing.assert_array_equal(back, source)
+
+
+def test_orders_and_views_are_copied_in_c_order() -> None:
+    base = np.arange(24, dtype="i4").reshape(4, 6)
+    for source in (base.T, base[::2, ::3], base[::-1], np.asfortranarray(base), np.broadcast_to(base[0], (3, 6))):
+        with dlaunch.to_device(source) as there:
+            np.testing.assert_array_equal(there.copy_to_host(), source)
+
+
+def test_zeros_full_empty() -> None:
+    with dlaunch.zeros((2, 3), "i32") as a, dlaunch.full(4, -1.5, "f16") as b, dlaunch.empty(7, "uint8") as c:
+        np.testing.assert_array_equal(a.copy_to_host(), np.zeros((2, 3), "i4"))
+        np.testing.assert_array_equal(b.copy_to_host(), np.full(4, -1.5, "f2"))
+        assert c.shape == (7,) and len(c) == 7
+    with dlaunch.full(2, 1 + 2j, "c64") as d, dlaunch.full(2, b"\x80\x3f", "bf16") as e:
+        np.testing.assert_array_equal(d.copy_to_host(), np.full(2, 1 + 2j, "c8"))
+        assert e.copy_to_host().tobytes() == b"\x80\x3f\x80\x3f"
+    for value, dtype in ((300, "uint8"), (1.5, "i32"), ("x", "f32"), (1e6, "f16")):
+        with pytest.raises(dlaunch.ArgumentError, match="full"):
+            dlaunch.full(1, value, dtype)
+
+
+def test_shapes_that_are_none() -> None:
+    for shape in ((-1,), (2, -3), "ab", 1.5, (1.5,), None, (1 << 63,)):
+        with pytest.raises(dlaunch.ArgumentError, match="shape"):
+            dlaunch.empty(shape, "f32")  # type: ignore[arg-type]
+
+
+def test_more_than_there_is() -> None:
+    with pytest.raises(dlaunch.OutOfMemoryError) as caught:
+        dlaunch.empty(1 << 50, "f64")
+    assert isinstance(caught.value, MemoryError) and caught.value.status == 13
+
+
+def test_devices_that_are_none() -> None:
+    for device in (-1, "0", 1.0, True, 1 << 31):
+        with pytest.raises(dlaunch.ArgumentError, match="device"):
+            dlaunch.empty(1, "f32", device)  # type: ignore[arg-type]
+    with pytest.raises(dlaunch.ArgumentError, match=r"device 99\b"):
+        dlaunch.empty(1, "f32", 99)
+
+
+def test_copy_from_host_checks() -> None:
+    with dlaunch.zeros((2, 3), "f32") as a:
+        a.copy_from_host(np.arange(6, dtype="f4").reshape(2, 3))
+        np.testing.assert_array_equal(a.copy_to_host(), np.arange(6, dtype="f4").reshape(2, 3))
+        a.copy_from_host(bytes(24))
+        np.testing.assert_array_equal(a.copy_to_host(), np.zeros((2, 3)))
+        with pytest.raises(dlaunch.TensorError, match=r"shape \[6\] given, \[2, 3\] wanted"):
+            a.copy_from_host(np.zeros(6, "f4"))
+        with pytest.raises(dlaunch.TensorError, match="f64 given, f32 wanted"):
+            a.copy_from_host(np.zeros((2, 3)))
+        with pytest.raises(dlaunch.TensorError, match="23 bytes given, the array has 24"):
+            a.copy_from_host(bytes(23))
+        with pytest.raises(dlaunch.ArgumentError, match="list is no array"):
+            a.copy_from_host([1.0])
+
+
+def test_other_buffers() -> None:
+    with dlaunch.to_device(array.array("h", [1, -2, 3])) as a:
+        np.testing.assert_array_equal(a.copy_to_host(), np.array([1, -2, 3], "i2"))
+    with dlaunch.to_device(memoryview(b"abc")) as b:
+        assert b.copy_to_host().tobytes() == b"abc"
+    for source in ([1, 2], 5, None, object()):
+        with pytest.raises(dlaunch.ArgumentError, match="no array"):
+            dlaunch.to_device(source)
+
+
+def test_closed() -> None:
+    a = dlaunch.zeros(3, "f32")
+    a.close()
+    a.close()
+    assert a.closed and "closed" in repr(a) and a.shape == (3,)
+    for use in (a.copy_to_host, lambda: a.copy_from_host(bytes(12)), a.__dlpack__, lambda: dlaunch.from_dlpack(a)):
+        with pytest.raises(dlaunch.HandleError, match="closed"):
+            use()
+
+
+def test_described() -> None:
+    with dlaunch.zeros((2, 3), "bf16") as a, dlaunch.zeros((), "f32") as b:
+        assert repr(a).startswith("<dlaunch.DeviceArray bf16[2, 3] on device 0")
+        assert a.dtype.itemsize == 2 and a.nbytes == 12 and a.strides == (6, 2)
+        assert a.ptr != 0 and a.ptr != b.ptr and len(a) == 2
+        with pytest.raises(TypeError, match="0-d"):
+            len(b)
+        with pytest.raises(TypeError, match=r"copy_to_host\(\)"):
+            np.asarray(b)
+        for refused in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be pickled or copied"):
+                refused(a)
+    with pytest.raises(TypeError, match="make device arrays with"):
+        dlaunch.DeviceArray()
+
+
+def test_cuda_array_interface() -> None:
+    with dlaunch.zeros((2, 3), "f32") as a:
+        if a.__dlpack_device__()[0] == 1:
+            assert not hasattr(a, "__cuda_array_interface__")
+        else:
+            found = a.__cuda_array_interface__
+            assert (found["shape"], found["typestr"], found["data"]) == ((2, 3), "<f4", (a.ptr, False))
+            assert found["version"] == 3 and found["strides"] is None
+
+
+def test_the_memory_outlives_the_array() -> None:
+    a = dlaunch.full(4, 7, "i32")
+    with dlaunch.from_dlpack(a) as view:
+        assert view.ptr == a.ptr
+        np.testing.assert_array_equal(view.copy_to_host(), np.full(4, 7, "i4"))
+    capsule = a.__dlpack__(max_version=(1, 0))
+    legacy = a.__dlpack__()
+    assert '"dltensor_versioned"' in repr(capsule) and '"dltensor"' in repr(legacy)
+    a.close()
+    del capsule, legacy
+    with dlaunch.zeros(1, "f4") as b, pytest.raises(BufferError):
+        b.__dlpack__(copy=True)
+
+
+def test_numpy_sees_simulated_memory() -> None:
+    out = output_of(
+        """
+        import numpy as np, dlaunch
+        a = dlaunch.full((2, 3), 7, "i32")
+        view = np.from_dlpack(a)
+        assert a.__dlpack_device__() == (1, 0) and view.shape == (2, 3) and view.ctypes.data == a.ptr
+        again = dlaunch.from_dlpack(view)
+        assert again.ptr == a.ptr and again.shape == (2, 3)
+        a.close()
+        assert (view == 7).all(), "a view keeps the memory"
+        np.testing.assert_array_equal(again.copy_to_host(), view)
+        try:
+            dlaunch.from_dlpack(np.zeros(3))
+        except dlaunch.TensorError as error:
+            assert "to_device" in str(error)
+            print("refused")
+        """,
+        DLAUNCH_DRIVER="sim",
+    )
+    assert out == "refused\n"
+
+
+def test_host_memory_is_no_view() -> None:
+    with pytest.raises(dlaunch.TensorError, match=r"host memory; use to_device\(\)"):
+        dlaunch.from_dlpack(np.zeros(3))
+    with pytest.raises(dlaunch.ArgumentError, match="no __dlpack__"):
+        dlaunch.from_dlpack([1])
+
+
+def test_a_view_keeps_its_owner() -> None:
+    a = dlaunch.full(3, 5, "f32")
+    view = dlaunch.from_dlpack(a)
+    del a
+    gc.collect()
+    np.testing.assert_array_equal(view.copy_to_host(), np.full(3, 5, "f4"))
+    view.close()
+    with pytest.raises(dlaunch.HandleError):
+        view.copy_to_host()
+
+
+def test_without_numpy() -> None:
+    out = output_of(
+        """
+        import sys, dlaunch
+        a = dlaunch.full((2, 2), 1.5, "f32")
+        back = a.copy_to_host()
+        assert "numpy" not in sys.modules
+        print(type(back).__name__, back.tolist(), a.dtype, a.dtype.str, a.dtype.itemsize)
+        """
+    )
+    assert out == "memoryview [[1.5, 1.5], [1.5, 1.5]] f32 <f4 4\n"
+
+
+def test_globals(kernels: Any) -> None:
+    with dlaunch.load(kernels / "global_counter.ptx") as library:
+        name = "hits"
+        view = library.globals[name]
+        assert view.dtype == np.uint8 and view.shape == (4,)
+        view.copy_from_host(bytes(range(view.nbytes)))
+        assert library.globals[name].copy_to_host().tobytes() == bytes(range(view.nbytes))
+        with pytest.raises(dlaunch.NotFoundError):
+            library.globals["no_such_symbol"]
+        assert "no_such_symbol" not in library.globals

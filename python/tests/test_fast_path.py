@@ -1,0 +1,205 @@
+"""What should be fast is: the builtin converts by itself, and says when it did not."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from exchange import ByCapsule, ByInteger, ByOlder, NoRead, TooNew
+from process import output_of
+
+import dlaunch
+
+
+def left(launch: Callable[[], object]) -> dict[str, int]:
+    """The launches that left the builtin while a function ran, by reason."""
+    before = dlaunch.report()["launches"]["python"]["reasons"]
+    launch()
+    after = dlaunch.report()["launches"]["python"]["reasons"]
+    return {reason: n - before.get(reason, 0) for reason, n in after.items() if n != before.get(reason, 0)}
+
+
+@pytest.fixture
+def warm(saxpy: dlaunch.Kernel) -> Iterator[tuple[dlaunch.Kernel, dlaunch.DeviceArray, dlaunch.DeviceArray]]:
+    """A kernel whose limits are known, and two arrays."""
+    with dlaunch.to_device(np.arange(8, dtype="f4")) as x, dlaunch.zeros(8, "f32") as y:
+        saxpy[1, 8](1.0, x, y)
+        yield saxpy, x, y
+
+
+def test_the_launcher_is_a_builtin(warm: Any) -> None:
+    assert type(warm[0][1, 8]) is type(len)
+
+
+SCALARS = [
+    2.0,
+    2,
+    True,
+    b"\0\0\0\x40",
+    np.float32(2),
+    np.float64(2),
+    np.float16(2),
+    np.int8(2),
+    np.uint64(2),
+    np.bool_(True),
+]
+
+
+@pytest.mark.parametrize("scalar", SCALARS, ids=lambda v: type(v).__name__)
+def test_scalars_and_arrays_are_fast(warm: Any, scalar: Any) -> None:
+    saxpy, x, y = warm
+    launch = saxpy[1, 8]
+    fast = dlaunch.report()["launches"]["fast"]
+    assert left(lambda: [launch(scalar, x, y) for _ in range(10)]) == {}
+    assert dlaunch.report()["launches"]["fast"] - fast == 10
+    factor = float(np.frombuffer(scalar, "f4")[0]) if isinstance(scalar, bytes) else float(scalar)
+    np.testing.assert_array_equal(y.copy_to_host(), (1 + 10 * factor) * x.copy_to_host())
+
+
+def test_the_first_launch_is_slow_once(kernels: Path) -> None:
+    with dlaunch.load(kernels / "saxpy.ptx") as library, library["saxpy"] as kernel, dlaunch.zeros(1, "f32") as x:
+        assert left(lambda: kernel[1, 1](1.0, x, x, 1)) == {"first on a device": 1}
+        assert left(lambda: kernel[1, 1](1.0, x, x, 1)) == {}
+
+
+@pytest.mark.parametrize("kind", [ByCapsule, ByInteger, ByOlder])
+def test_exchange_api_is_fast(warm: Any, kind: type) -> None:
+    saxpy, x, y = warm
+    tensors = kind(x), kind(y)
+    assert left(lambda: saxpy[1, 8](2.0, *tensors)) == {}
+    assert [t.reads for t in tensors] == [1, 1]
+    np.testing.assert_array_equal(y.copy_to_host(), 3 * np.arange(8))
+
+
+def test_exchange_byte_offset(warm: Any) -> None:
+    saxpy, x, y = warm
+    assert left(lambda: saxpy[1, 8](2.0, ByCapsule(x, offset=64), ByCapsule(y, offset=4))) == {}
+    np.testing.assert_array_equal(y.copy_to_host(), 3 * np.arange(8))
+
+
+@pytest.mark.parametrize("kind", [TooNew, NoRead])
+def test_an_exchange_api_that_cannot_serve(warm: Any, kind: type) -> None:
+    saxpy, _, _ = warm
+    x, y = np.arange(8, dtype="f4"), np.zeros(8, "f4")
+    shown = kind(x), kind(y)
+    assert left(lambda: saxpy[1, 8](2.0, *shown)) == {"another type": 1}
+    assert [t.reads for t in shown] == [0, 0]
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_an_exchange_read_that_fails(warm: Any) -> None:
+    saxpy, x, y = warm
+    bad = ByCapsule(x)
+    bad.fails = True
+    with pytest.raises(dlaunch.TensorError, match=r"argument 1 \(x\): ByCapsule: its DLPack exchange function failed"):
+        saxpy[1, 8](2.0, bad, y)
+    assert bad.reads == 2  # the builtin, then the slow way: it gives the words
+
+
+def test_what_is_refused_is_worded_on_the_slow_way(warm: Any) -> None:
+    saxpy, x, y = warm
+
+    def wrong() -> None:
+        with dlaunch.zeros(8, "f64") as z, pytest.raises(dlaunch.TensorError):
+            saxpy[1, 8](2.0, z, y)
+
+    assert left(wrong) == {"refused": 1}
+    with pytest.raises(dlaunch.ArgumentError, match="more than 64 bits"):
+        saxpy[1, 8](1 << 64, x, y)
+    saxpy[1, 8](2.0, x, y)  # no exception was left behind
+
+
+def test_other_types_are_left_to_python(warm: Any) -> None:
+    saxpy, x, y = warm
+    host = np.arange(8, dtype="f4")
+    assert left(lambda: saxpy[1, 8](2.0, host, y)) == {"another type": 1}
+
+    class Float(float):
+        pass
+
+    assert left(lambda: saxpy[1, 8](Float(2), x, y)) == {"another type": 1}
+
+
+def test_more_types_than_are_remembered(warm: Any) -> None:
+    saxpy, x, y = warm
+    launch = saxpy[1, 8]
+    kinds = [type(f"Float{i}", (float,), {}) for i in range(100)]
+    for _ in range(2):
+        for kind in kinds:
+            launch(kind(1.0), x, y)
+    np.testing.assert_array_equal(y.copy_to_host(), 201 * np.arange(8))
+    assert left(lambda: launch(2.0, x, y)) == {}
+
+
+def test_many_arguments(kernels: Path) -> None:
+    n = 300
+    parameters = ", ".join(f".param .u64 p{i}" for i in range(n))
+    ptx = f"//\n.version 7.0\n.target sm_70\n.address_size 64\n.visible .entry many({parameters})\n{{\n ret;\n}}\n"
+    with dlaunch.load(ptx) as library, library["many"] as kernel:
+        kernel[1, 1](*range(n))
+        assert left(lambda: kernel[1, 1](*range(n))) == {"many arguments": 1}
+        with pytest.raises(dlaunch.ArgumentError, match="takes 300 arguments, 256 given"):
+            kernel[1, 1](*range(256))
+
+
+def test_references_are_balanced(warm: Any) -> None:
+    saxpy, x, y = warm
+    launch, scalar, wrong = saxpy[1, 8], 12345.0, object()
+    counted = [None, x, y, scalar, wrong, type(x), float, ByCapsule]
+    tensor = ByCapsule(x)
+    launch(scalar, tensor, y)
+    before = [sys.getrefcount(o) for o in counted]
+    for _ in range(1000):
+        launch(scalar, tensor, y)
+        try:
+            launch(wrong, x, y)
+        except dlaunch.ArgumentError:
+            pass
+    after = [sys.getrefcount(o) for o in counted]
+    assert all(abs(a - b) < 100 for a, b in zip(after, before, strict=True)), (before, after)
+
+
+def test_a_builtin_lets_go_of_all_that_it_held(kernels: Path) -> None:
+    class Local(float):
+        pass
+
+    with dlaunch.load(kernels / "saxpy.ptx") as library:
+        kernel = library["saxpy"]
+        with dlaunch.zeros(1, "f32") as x:
+            kernel[1, 1](Local(1), x, x, 1)
+        watched = weakref.ref(Local)
+        entry = weakref.ref(kernel._entry)
+        del Local, kernel
+        gc.collect()
+        assert entry() is None and watched() is None
+
+
+def test_no_builtins_when_asked() -> None:
+    out = output_of(
+        """
+        import dlaunch, numpy as np
+        ptx = '''//
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .visible .entry nothing(.param .f32 a, .param .u64 x) { ret; }
+        '''
+        kernel = dlaunch.load(ptx)["nothing"]
+        x = dlaunch.zeros(1, "f32")
+        kernel[1, 1](1.0, x)
+        kernel[1, 1](np.float32(1), x)
+        try:
+            kernel[1, 1](1.0)
+        except dlaunch.ArgumentError as error:
+            print("refused", error.argument)
+        print(type(kernel[1, 1]).__name__, dlaunch.report()["launches"]["python"])
+        """,
+        DLAUNCH_FASTCALL="0",
+    )
+    assert out == "refused -1\n_Plain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
