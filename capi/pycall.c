@@ -130,8 +130,8 @@ static bool is_conjugated(const dl_python *py, PyObject *object) {
   return is;
 }
 
-static bool put_tensor(const callable *c, const exchange_api *api, PyObject *object, DLTensor *tensor,
-                       dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
+static bool put_tensor(const callable *c, const exchange_api *api, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
+                       bool *has_stream, uint64_t *stream) {
   if (api->read(object, tensor) != 0) return false;
   if (tensor->dtype.code == kDLComplex && is_conjugated(c->py, object)) return false;
   arg->kind = DLAUNCH_ARG_TENSOR;
@@ -276,8 +276,8 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
         done = put_array(c, object, arg);
         break;
       default:
-        done = put_tensor(c, (const exchange_api *)(uintptr_t)recipes[i], object, &tensors[i], arg, &has_stream,
-                          &stream);
+        done =
+            put_tensor(c, (const exchange_api *)(uintptr_t)recipes[i], object, &tensors[i], arg, &has_stream, &stream);
     }
     if (__builtin_expect(!done, 0)) return leave(c, objects, n, "conversion failed");
   }

@@ -21,37 +21,37 @@ typedef struct PyMethodDef {
 } PyMethodDef;
 
 /* name, result, parameters */
-#define DL_PYTHON_FUNCTIONS(X)                                                          \
-  X(Py_IncRef, void, (PyObject *))                                                      \
-  X(Py_DecRef, void, (PyObject *))                                                      \
-  X(Py_IsInitialized, int, (void))                                                      \
-  X(PyEval_SaveThread, void *, (void))                                                  \
-  X(PyEval_RestoreThread, void, (void *))                                               \
-  X(PyGILState_Ensure, int, (void))                                                     \
-  X(PyGILState_Release, void, (int))                                                    \
-  X(PyErr_Clear, void, (void))                                                          \
-  X(PyErr_Occurred, PyObject *, (void))                                                 \
-  X(PyErr_NoMemory, PyObject *, (void))                                                 \
-  X(PyObject_Type, PyObject *, (PyObject *))                                            \
-  X(PyObject_IsTrue, int, (PyObject *))                                                 \
-  X(PyObject_GetAttrString, PyObject *, (PyObject *, const char *))                     \
-  X(PyObject_CallFunction, PyObject *, (PyObject *, const char *, ...))                 \
-  X(PyObject_CallFunctionObjArgs, PyObject *, (PyObject *, ...))                        \
-  X(PyObject_CallMethod, PyObject *, (PyObject *, const char *, const char *, ...))     \
-  X(PyTuple_New, PyObject *, (Py_ssize_t))                                              \
-  X(PyTuple_SetItem, int, (PyObject *, Py_ssize_t, PyObject *))                         \
-  X(PyTuple_GetItem, PyObject *, (PyObject *, Py_ssize_t))                              \
-  X(PyTuple_Size, Py_ssize_t, (PyObject *))                                             \
-  X(PyNumber_Index, PyObject *, (PyObject *))                                           \
-  X(PyLong_AsLongLong, long long, (PyObject *))                                         \
-  X(PyLong_AsLongLongAndOverflow, long long, (PyObject *, int *))                       \
-  X(PyLong_AsUnsignedLongLong, unsigned long long, (PyObject *))                        \
-  X(PyFloat_AsDouble, double, (PyObject *))                                             \
-  X(PyBytes_AsStringAndSize, int, (PyObject *, char **, Py_ssize_t *))                  \
-  X(PyUnicode_FromString, PyObject *, (const char *))                                   \
-  X(PyCapsule_New, PyObject *, (void *, const char *, void (*)(PyObject *)))            \
-  X(PyCapsule_GetPointer, void *, (PyObject *, const char *))                           \
-  X(PyCapsule_IsValid, int, (PyObject *, const char *))                                 \
+#define DL_PYTHON_FUNCTIONS(X)                                                      \
+  X(Py_IncRef, void, (PyObject *))                                                  \
+  X(Py_DecRef, void, (PyObject *))                                                  \
+  X(Py_IsInitialized, int, (void))                                                  \
+  X(PyEval_SaveThread, void *, (void))                                              \
+  X(PyEval_RestoreThread, void, (void *))                                           \
+  X(PyGILState_Ensure, int, (void))                                                 \
+  X(PyGILState_Release, void, (int))                                                \
+  X(PyErr_Clear, void, (void))                                                      \
+  X(PyErr_Occurred, PyObject *, (void))                                             \
+  X(PyErr_NoMemory, PyObject *, (void))                                             \
+  X(PyObject_Type, PyObject *, (PyObject *))                                        \
+  X(PyObject_IsTrue, int, (PyObject *))                                             \
+  X(PyObject_GetAttrString, PyObject *, (PyObject *, const char *))                 \
+  X(PyObject_CallFunction, PyObject *, (PyObject *, const char *, ...))             \
+  X(PyObject_CallFunctionObjArgs, PyObject *, (PyObject *, ...))                    \
+  X(PyObject_CallMethod, PyObject *, (PyObject *, const char *, const char *, ...)) \
+  X(PyTuple_New, PyObject *, (Py_ssize_t))                                          \
+  X(PyTuple_SetItem, int, (PyObject *, Py_ssize_t, PyObject *))                     \
+  X(PyTuple_GetItem, PyObject *, (PyObject *, Py_ssize_t))                          \
+  X(PyTuple_Size, Py_ssize_t, (PyObject *))                                         \
+  X(PyNumber_Index, PyObject *, (PyObject *))                                       \
+  X(PyLong_AsLongLong, long long, (PyObject *))                                     \
+  X(PyLong_AsLongLongAndOverflow, long long, (PyObject *, int *))                   \
+  X(PyLong_AsUnsignedLongLong, unsigned long long, (PyObject *))                    \
+  X(PyFloat_AsDouble, double, (PyObject *))                                         \
+  X(PyBytes_AsStringAndSize, int, (PyObject *, char **, Py_ssize_t *))              \
+  X(PyUnicode_FromString, PyObject *, (const char *))                               \
+  X(PyCapsule_New, PyObject *, (void *, const char *, void (*)(PyObject *)))        \
+  X(PyCapsule_GetPointer, void *, (PyObject *, const char *))                       \
+  X(PyCapsule_IsValid, int, (PyObject *, const char *))                             \
   X(PyCFunction_NewEx, PyObject *, (PyMethodDef *, PyObject *, PyObject *))
 
 /* objects that are not reached through a pointer */
