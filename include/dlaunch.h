@@ -544,7 +544,7 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
 /*
  * dlaunch_report describes, as JSON, what is alive and what was done:
  *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label"}...],
- *    "pending": n, "device_bytes": n,
+ *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  */
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);

@@ -9,6 +9,7 @@ package launch
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
@@ -46,7 +47,8 @@ type Engine struct {
 	poison  poison
 	slow    reasons
 	exports exports
-	bytes   counter // of device memory that arrays hold
+	bytes   counter                   // of device memory that arrays hold
+	memory  atomic.Pointer[[2]uint64] // the simulator's: base and size
 }
 
 // New makes an engine whose driver is opened by the first call that needs one.
@@ -76,6 +78,9 @@ func (e *Engine) openDriver() {
 		return
 	}
 	e.driver = d
+	if e.simulated() {
+		e.memory.Store(&[2]uint64{d.MemoryBase, d.MemorySize})
+	}
 	e.devices = make([]device, count)
 	for i := range e.devices {
 		e.devices[i].index = i

@@ -34,11 +34,12 @@ func (r *reasons) add(reason exec.Reason) {
 }
 
 type report struct {
-	Live        map[string]int   `json:"live"`
-	Handles     []reportedHandle `json:"handles"`
-	Pending     int              `json:"pending"`
-	DeviceBytes int64            `json:"device_bytes"`
-	Launches    reportedLaunches `json:"launches"`
+	Live         map[string]int   `json:"live"`
+	Handles      []reportedHandle `json:"handles"`
+	Pending      int              `json:"pending"`
+	DeviceBytes  int64            `json:"device_bytes"`
+	DeviceMemory *[2]uint64       `json:"device_memory,omitempty"`
+	Launches     reportedLaunches `json:"launches"`
 }
 
 type reportedHandle struct {
@@ -57,7 +58,7 @@ type reportedLaunches struct {
 
 // Report describes what is alive and what was done, as JSON. It needs no driver.
 func (e *Engine) Report() string {
-	r := report{Live: map[string]int{}, Handles: []reportedHandle{}, DeviceBytes: e.bytes.Load()}
+	r := report{Live: map[string]int{}, Handles: []reportedHandle{}, DeviceBytes: e.bytes.Load(), DeviceMemory: e.memory.Load()}
 	r.Pending = e.pending()
 	for kind, n := range e.table.Live() {
 		r.Live[kind.String()] = n
