@@ -1,0 +1,101 @@
+// Package sim is a driver that runs kernels on the CPU: it fills driver.API, and
+// runs PTX. It checks every access of a kernel against what the launch may
+// touch, and says what was wrong.
+//
+// It knows no tensors' shapes, handles or prototypes: only ranges of addresses.
+package sim
+
+import (
+	"sync"
+
+	"dlaunch/internal/driver"
+	"dlaunch/internal/status"
+)
+
+// Options are what a Simulator is made with; zero means default.
+type Options struct {
+	Devices int // 1 by default
+}
+
+const mostDevices = 16
+
+// Version is the driver's that the simulator stands in for.
+const Version = 13000
+
+// Simulator is one simulated driver. Its methods may be called from any thread.
+type Simulator struct {
+	devices int
+	arena   *arena
+
+	// running is held for reading by every launch, and for writing by whatever
+	// takes memory away: as with CUDA, a free waits for the kernels that run.
+	running sync.RWMutex
+
+	mu        sync.Mutex // guards what follows
+	next      uint64     // the next made-up number
+	libraries map[driver.Library]*library
+	kernels   map[driver.Kernel]*kernel
+	streams   map[driver.Stream]driver.Context
+	events    map[driver.Event]*event
+	current   map[int]driver.Context // by OS thread
+	capture   map[int]int32
+	output    sync.Mutex // standard output, for printf
+}
+
+// New makes a simulator. It reserves addresses, not memory.
+func New(options Options) (*Simulator, error) {
+	if options.Devices < 0 || options.Devices > mostDevices {
+		return nil, status.Errorf(status.Argument, "simulator: %d devices; 1 to %d are wanted", options.Devices, mostDevices)
+	}
+	arena, err := newArena()
+	if err != nil {
+		return nil, err
+	}
+	return &Simulator{
+		devices: max(1, options.Devices), arena: arena, next: firstNumber,
+		libraries: map[driver.Library]*library{}, kernels: map[driver.Kernel]*kernel{},
+		streams: map[driver.Stream]driver.Context{}, events: map[driver.Event]*event{},
+		current: map[int]driver.Context{}, capture: map[int]int32{},
+	}, nil
+}
+
+// Close gives the address range back. Nothing may use the simulator any more.
+func (s *Simulator) Close() error { return s.arena.release() }
+
+// Memory gives the one range of addresses that device memory lies in.
+func (s *Simulator) Memory() (base, size uint64) { return s.arena.base, s.arena.size }
+
+// Made-up numbers lie above the streams' reserved ones and below any pointer
+// that a caller could confuse them with.
+const (
+	firstNumber  = 0x10000
+	numberStride = 0x10
+)
+
+// number makes one up; s.mu is held.
+func (s *Simulator) number() uint64 {
+	s.next += numberStride
+	return s.next
+}
+
+// API gives the driver.
+func (s *Simulator) API() *driver.API {
+	return &driver.API{
+		Kind: "sim", Version: Version, Reason: "the simulator",
+		DeviceCount:     func() (int, driver.Result) { return s.devices, driver.ResultSuccess },
+		DeviceAttribute: s.deviceAttribute, DeviceName: s.deviceName,
+		PrimaryContextRetain: s.primaryContextRetain, ContextCurrent: s.contextCurrent, ContextSetCurrent: s.contextSetCurrent,
+		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize, ContextID: s.contextID,
+		LibraryLoad: s.libraryLoad, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
+		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
+		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,
+		StreamCreate: s.streamCreate, StreamDestroy: s.streamDestroy, StreamSynchronize: s.streamSynchronize, StreamQuery: s.streamSynchronize,
+		StreamContext: s.streamContext, StreamCapturing: s.streamCapturing, StreamWaitEvent: s.streamWaitEvent,
+		EventCreate: s.eventCreate, EventRecord: s.eventRecord, EventQuery: s.eventQuery, EventSynchronize: s.eventQuery,
+		EventDestroy: s.eventDestroy, EventElapsed: s.eventElapsed,
+		MemAlloc: s.memAlloc, MemFree: s.memFree, MemAllocAsync: s.memAllocAsync, MemFreeAsync: s.memFreeAsync,
+		MemHostAlloc: s.memHostAlloc, MemHostFree: s.memHostFree, MemInfo: s.memInfo,
+		CopyHostToDevice: s.copyHostToDevice, CopyDeviceToHost: s.copyDeviceToHost,
+		CaptureMode: s.captureMode,
+	}
+}
