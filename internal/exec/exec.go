@@ -62,7 +62,7 @@ type Driver struct {
 
 // SetDriver is called once, before the first kernel is published.
 func SetDriver(d Driver) {
-	C.dl_at_exit()
+	C.dl_driver_opened()
 	t := &C.dl_the_driver
 	*(*uintptr)(unsafe.Pointer(&t.launch)) = d.Launch
 	*(*uintptr)(unsafe.Pointer(&t.ctx_get_current)) = d.CtxGetCurrent

@@ -290,9 +290,9 @@ uint32_t dl_snapshot(dl_reader *readers, uint32_t max);
 bool dl_has_left(const dl_reader *reader);
 uint64_t dl_fast_launches(void);
 
-/* dl_at_exit is called once the driver is open, so that exit() runs dlaunch's
- * handler before the driver's own. */
-void dl_at_exit(void);
+/* dl_driver_opened comes once the driver is open and before anything is published:
+ * so exit() runs dlaunch's handler before the driver's own. */
+void dl_driver_opened(void);
 
 /* Packs a number: 0, DL_KIND, DL_RANGE, DL_PRECISION or DL_BYTES (scalar.c). */
 int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);

@@ -11,7 +11,7 @@ _Atomic uint32_t dl_attention;
 
 static _Atomic(dl_thread *) threads;     /* every record ever made; none is freed */
 static pthread_key_t leaving;            /* its destructor gives a record back */
-static bool asymmetric;                  /* membarrier serves: a section need not fence */
+static _Atomic bool asymmetric;          /* membarrier serves: a section need not fence */
 static __thread dl_thread *mine __attribute__((tls_model("initial-exec")));
 
 static void thread_ends(void *record) {
@@ -27,12 +27,17 @@ static void forked(void) {
 __attribute__((constructor)) static void load(void) {
   pthread_key_create(&leaving, thread_ends);
   pthread_atfork(NULL, NULL, forked);
-  asymmetric = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 static void exiting(void) { atomic_fetch_or(&dl_attention, DL_EXITING); }
 
-void dl_at_exit(void) { atexit(exiting); }
+void dl_driver_opened(void) {
+  atexit(exiting);
+  /* In a process with threads this takes some 10 ms (seen: Linux 6.1), so not when
+   * the library is loaded. Until it is done, sections fence. */
+  bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  atomic_store(&asymmetric, registered);
+}
 
 static dl_thread *enrol(void) {
   dl_thread *t;
@@ -59,7 +64,7 @@ dl_thread *dl_enter(bool *nested) {
   *nested = section & 1; /* a hook inside the driver launches: the outer section serves */
   if (*nested) return t;
   atomic_store_explicit(&t->section, section + 1, memory_order_relaxed);
-  if (__builtin_expect(asymmetric, 1)) {
+  if (__builtin_expect(atomic_load_explicit(&asymmetric, memory_order_relaxed), 1)) {
     atomic_signal_fence(memory_order_seq_cst); /* membarrier in dl_snapshot is the other half */
   } else {
     atomic_thread_fence(memory_order_seq_cst);
