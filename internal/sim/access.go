@@ -107,6 +107,9 @@ func (w *warp) accessGlobal(pc int32, in *instruction, active uint32) {
 	known := w.block.ranges[pc]
 	aligned := uint64(in.size) - 1
 	plain := in.flags&(flagStore|flagSigned) == 0
+	if active == allLanes && in.size == 4 && known.last != 0 && w.accessAll(in, known) {
+		return
+	}
 	for m := active; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		address := a[lane] + in.offset
@@ -130,6 +133,36 @@ func (w *warp) accessGlobal(pc int32, in *instruction, active uint32) {
 			w.transfer(in, p, in.d, lane)
 		}
 	}
+}
+
+// accessAll moves 32 words when all lie in the range that was touched last. It
+// begins nothing that it cannot end.
+func (w *warp) accessAll(in *instruction, known cached) bool {
+	if in.flags&flagSigned != 0 {
+		return false
+	}
+	a, d := &w.registers[in.a], &w.registers[in.d]
+	wrong := uint64(0)
+	for i := range a {
+		address := a[i] + in.offset
+		if address-known.low >= known.last {
+			return false
+		}
+		wrong |= address
+	}
+	if wrong&3 != 0 {
+		return false
+	}
+	if in.flags&flagStore != 0 {
+		for i := range a {
+			*(*uint32)(pointer(a[i] + in.offset)) = uint32(d[i])
+		}
+		return true
+	}
+	for i := range a {
+		d[i] = uint64(*(*uint32)(pointer(a[i] + in.offset)))
+	}
+	return true
 }
 
 // locate finds the memory of one lane's access, or reports a fault and gives nil.

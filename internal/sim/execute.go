@@ -304,7 +304,7 @@ func (w *warp) fullFloat(in *instruction) {
 			sum := float64(f32(a[i]))*float64(f32(b[i])) + float64(f32(c[i]))
 			v := math.Float64bits(sum)
 			// fma32, but for what rounds twice or may be tiny or no number.
-			if exponent := v >> 52 & 0x7ff; v&(1<<29-1) != 1<<28 && exponent-903 < 1024 {
+			if exponent := v >> 52 & 0x7ff; v&(1<<29-1) != 1<<28 && exponent-903 < 1024 || sum == 0 {
 				d[i] = uint64(math.Float32bits(float32(sum)))
 			} else {
 				d[i] = bits32(fma32(f32(a[i]), f32(b[i]), f32(c[i])))

@@ -25,7 +25,7 @@ func bits64(f float64) uint64 { return math.Float64bits(f) }
 // twice, which is wrong only when the first rounding makes a tie.
 func fma32(x, y, z float32) float32 {
 	sum := float64(x)*float64(y) + float64(z)
-	if math.Float64bits(sum)&(1<<29-1) != 1<<28 && (sum > 0x1p-120 || sum < -0x1p-120) {
+	if math.Float64bits(sum)&(1<<29-1) != 1<<28 && (sum > 0x1p-120 || sum < -0x1p-120) || sum == 0 {
 		return float32(sum)
 	}
 	return float32(fmaOdd(float64(x)*float64(y), float64(z)))
