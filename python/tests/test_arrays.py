@@ -210,3 +210,75 @@ def test_globals(kernels: Any) -> None:
         with pytest.raises(dlaunch.NotFoundError):
             library.globals["no_such_symbol"]
         assert "no_such_symbol" not in library.globals
+
+
+KEYS: list[Any] = [
+    ...,
+    1,
+    -1,
+    slice(None),
+    slice(1, 3),
+    slice(None, None, -1),
+    slice(10, 2, -3),
+    slice(5, 5),
+    (1, 2),
+    (..., 0),
+    (slice(None, None, 2), ..., slice(1, None)),
+    (0, ..., slice(None, None, -2)),
+    (2, 3, 1),
+    (slice(3, 1), 0),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_indexing_is_numpys(key: Any) -> None:
+    source = np.arange(4 * 5 * 3, dtype="i4").reshape(4, 5, 3)
+    with dlaunch.to_device(source) as there:
+        view, wanted = there[key], source[key]
+        assert view.shape == wanted.shape
+        np.testing.assert_array_equal(view.copy_to_host(), wanted)
+        if wanted.ndim and wanted.size:  # NumPy gives a copy of one element
+            assert view.ptr - there.ptr == np.asarray(wanted).__array_interface__["data"][0] - source.ctypes.data
+        there.close()
+        np.testing.assert_array_equal(view.copy_to_host(), wanted)
+        np.testing.assert_array_equal(view[...].copy_to_host(), wanted)
+
+
+def test_indices_that_are_none() -> None:
+    with dlaunch.zeros((2, 3), "f32") as a:
+        for key in (2, -3, (0, 3), (0, 0, 0), (..., ...)):
+            with pytest.raises(IndexError):
+                a[key]
+        for key in ("a", None, [0, 1], 1.0):
+            with pytest.raises(dlaunch.ArgumentError, match="index"):
+                a[key]
+
+
+def test_reshape_and_view() -> None:
+    source = np.arange(12, dtype="i4")
+    with dlaunch.to_device(source) as a:
+        np.testing.assert_array_equal(a.reshape(3, 4).copy_to_host(), source.reshape(3, 4))
+        np.testing.assert_array_equal(a.reshape((2, -1)).copy_to_host(), source.reshape(2, 6))
+        np.testing.assert_array_equal(a.view("f32").copy_to_host(), source.view("f4"))
+        np.testing.assert_array_equal(a.reshape(3, 4).view("uint8").copy_to_host(), source.reshape(3, 4).view("u1"))
+        np.testing.assert_array_equal(a.view("i64").copy_to_host(), source.view("i8"))
+        part = a.reshape(3, 4)[1]
+        part.copy_from_host(np.full(4, 7, "i4"))
+        source[4:8] = 7
+        np.testing.assert_array_equal(a.copy_to_host(), source)
+        for shape in (5, (5, -1), (-1, -1), (3, -4), ()):
+            with pytest.raises(dlaunch.TensorError, match="reshape"):
+                a.reshape(shape)
+        for refused in (lambda: a[::2].reshape(6), lambda: a[::2].view("f32"), lambda: a[:3].view("i64")):
+            with pytest.raises(dlaunch.TensorError):
+                refused()
+        with pytest.raises(dlaunch.TensorError, match="not C-contiguous"):
+            a[::2].copy_from_host(np.zeros(6, "i4"))
+
+
+def test_a_global_of_a_closed_library(kernels: Any) -> None:
+    library = dlaunch.load(kernels / "global_counter.ptx")
+    view = library.globals["hits"]
+    library.close()
+    with pytest.raises(dlaunch.HandleError, match="view of memory of <dlaunch.Library .*closed"):
+        view.copy_to_host()

@@ -10,7 +10,8 @@ found and loaded by the first call that needs it.
 """
 
 from dlaunch._arguments import In, InOut, Out
-from dlaunch._array import DeviceArray, empty, from_dlpack, full, to_device, zeros
+from dlaunch._array import DeviceArray
+from dlaunch._create import empty, from_dlpack, full, to_device, zeros
 from dlaunch._dtype import DataType
 from dlaunch._errors import (
     ArgumentError,

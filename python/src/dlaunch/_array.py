@@ -5,16 +5,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import operator
-import struct
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dlaunch import _abi, _dtype, _export, _lib, _memory, _tensor
-from dlaunch._errors import ArgumentError, HandleError, TensorError
+from dlaunch._dtype import DataType
+from dlaunch._errors import HandleError, TensorError
+from dlaunch._host import host_contents
+from dlaunch._indexing import indexed, reshaped
 from dlaunch._managed import Managed
-from dlaunch._stream import device_number, stream_number
+from dlaunch._stream import stream_number
 
 
 class DeviceArray(Managed):
@@ -28,7 +29,7 @@ class DeviceArray(Managed):
     __slots__ = ("_borrowed", "_dtype", "_shape")
 
     _borrowed: _tensor.BorrowedTensor
-    _dtype: _dtype.DataType
+    _dtype: DataType
     _shape: tuple[int, ...]
 
     _closer = "dlaunch_array_close"
@@ -78,6 +79,9 @@ class DeviceArray(Managed):
     def _check_open(self) -> None:
         if self.closed:
             raise HandleError("dlaunch.DeviceArray: this array is closed")
+        owner = self._borrowed.keep
+        if isinstance(owner, Managed) and owner.closed:
+            raise HandleError(f"dlaunch.DeviceArray: this is a view of memory of {owner!r}")
 
     # ---- what it is
 
@@ -118,6 +122,13 @@ class DeviceArray(Managed):
         return self._borrowed.device[1]
 
     @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in C order without gaps."""
+        shape, strides = self._shape, self._borrowed.element_strides()
+        wanted = _tensor.c_strides(shape)
+        return 0 in shape or all(n <= 1 or a == b for n, a, b in zip(shape, strides, wanted, strict=True))
+
+    @property
     def ptr(self) -> int:
         """The address of the first element, in device memory."""
         return self._borrowed.address
@@ -142,6 +153,8 @@ class DeviceArray(Managed):
         counterpart there, of its bytes or bits. On the legacy default stream unless one is given.
         """
         self._check_open()
+        if not self.is_contiguous:
+            return _shaped(self._gathered(stream), self._dtype, self._shape)
         data = bytearray(self.nbytes)
         if data:
             place = (ctypes.c_char * len(data)).from_buffer(data)
@@ -149,13 +162,32 @@ class DeviceArray(Managed):
             del place
         return _shaped(data, self._dtype, self._shape)
 
+    def _gathered(self, stream: Any) -> bytearray:
+        """Copy all that lies between the elements of a strided view too, and pick them out here."""
+        reach = [s * (n - 1) for s, n in zip(self.strides, self._shape, strict=True)]
+        low = sum(r for r in reach if r < 0)
+        size = sum(r for r in reach if r > 0) - low + self._dtype.itemsize
+        place = (ctypes.c_char * size)()
+        number = 0 if stream is None else stream_number(stream)
+        _memory.copy(self.ptr + low, ctypes.addressof(place), size, number, self.device, to_host=True)
+        here = _tensor.BorrowedTensor(
+            ctypes.addressof(place) - low,
+            (_abi.kDLCPU, 0),
+            self._dtype,
+            self._shape,
+            self._borrowed.element_strides(),
+        )
+        return _tensor.gather(here)
+
     def copy_from_host(self, source: Any, stream: Any = None) -> None:
         """Copy a host array of the same shape and type, or bytes of the same size, into this one.
 
         Comes after the earlier work of the stream (the legacy default one unless given), and returns when the source
-        may be reused. TensorError if shape or type differ.
+        may be reused. TensorError if shape or type differ, or this is a view that is not C-contiguous.
         """
         self._check_open()
+        if not self.is_contiguous:
+            raise TensorError("copy_from_host: this view is not C-contiguous; copy into the array that it is of")
         data = self._checked(source)
         if self.nbytes:
             place = ctypes.create_string_buffer(bytes(data), len(data))
@@ -164,8 +196,6 @@ class DeviceArray(Managed):
     def _copy(self, host: int, stream: Any, *, to_host: bool) -> None:
         number = 0 if stream is None else stream_number(stream)
         if self._is_view():
-            if self._borrowed.strides is not None and not _is_contiguous(self._borrowed):
-                raise TensorError("dlaunch.DeviceArray: this view is not C-contiguous, which a copy needs")
             _memory.copy(self.ptr, host, self.nbytes, number, self.device, to_host=to_host)
             return
         name = "dlaunch_array_read" if to_host else "dlaunch_array_write"
@@ -177,12 +207,57 @@ class DeviceArray(Managed):
             if len(source) != self.nbytes:
                 raise TensorError(f"copy_from_host: {len(source)} bytes given, the array has {self.nbytes}")
             return source
-        data, dtype, shape = _host_contents(source)
+        data, dtype, shape = host_contents(source)
         if shape != self._shape:
             raise TensorError(f"copy_from_host: shape {list(shape)} given, {list(self._shape)} wanted")
         if dtype != self._dtype:
             raise TensorError(f"copy_from_host: {dtype} given, {self._dtype} wanted; convert it")
         return data
+
+    # ---- views
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        """Give a view, by ints, slices and `...`, as NumPy's indexing does; an int does not give a scalar.
+
+        The view keeps the memory, also after this array is closed.
+        """
+        self._check_open()
+        shape, strides, offset = indexed(key, self._shape, self._borrowed.element_strides())
+        return self._viewed(self._dtype, shape, strides, offset)
+
+    def reshape(self, *shape: Any) -> DeviceArray:
+        """Give a view of another shape of the same size; one extent may be -1. TensorError if not C-contiguous."""
+        extents = reshaped(shape[0] if len(shape) == 1 else shape, self.size)
+        self._check_open()
+        if not self.is_contiguous:
+            raise TensorError("reshape: this view is not C-contiguous")
+        return self._viewed(self._dtype, extents, _tensor.c_strides(extents), 0)
+
+    def view(self, dtype: Any) -> DeviceArray:
+        """Give a view of the same bytes as another type; the last axis changes with its size."""
+        kind, shape = _dtype.parse(dtype), list(self._shape)
+        self._check_open()
+        old, new = self._dtype.bits * self._dtype.lanes, kind.bits * kind.lanes
+        if not self.is_contiguous:
+            raise TensorError("view: this view is not C-contiguous")
+        if old != new:
+            if not shape or shape[-1] * old % new:
+                raise TensorError(f"view: {list(shape)} of {self._dtype} has no last axis that is whole in {kind}")
+            shape[-1] = shape[-1] * old // new
+        return self._viewed(kind, shape, _tensor.c_strides(shape), 0)
+
+    def _viewed(self, dtype: DataType, shape: Sequence[int], strides: Sequence[int], offset: int) -> DeviceArray:
+        if offset and self._dtype.bits * self._dtype.lanes % 8:
+            raise TensorError(f"dlaunch.DeviceArray: elements of {self._dtype} share bytes, and have no views")
+        keep: object = self
+        if not self._is_view() and _lib.loaded().python is not None:
+            keep = _export.capsule_of_array(self._handle, True)
+        elif self._is_view():
+            keep = self._borrowed.keep
+        address = self.ptr + offset * self._dtype.itemsize if self.ptr else 0
+        flags = _abi.DLPACK_FLAG_BITMASK_READ_ONLY if self._borrowed.is_read_only else 0
+        borrowed = _tensor.BorrowedTensor(address, self._borrowed.device, dtype, shape, strides, flags, keep)
+        return DeviceArray._of_borrowed(borrowed)
 
     # ---- for other libraries
 
@@ -223,7 +298,7 @@ class DeviceArray(Managed):
             "shape": self._shape,
             "typestr": self._dtype.str,
             "data": (self.ptr, self._borrowed.is_read_only),
-            "strides": None if _is_contiguous(self._borrowed) else self.strides,
+            "strides": None if self.is_contiguous else self.strides,
             "version": 3,
             "stream": None,
         }
@@ -249,14 +324,7 @@ def handle_offset() -> int:
     return found.pop() if len(found) == 1 else -1
 
 
-def _is_contiguous(borrowed: _tensor.BorrowedTensor) -> bool:
-    shape = tuple(borrowed.shape)
-    wanted = _tensor.c_strides(shape)
-    found = borrowed.element_strides()
-    return 0 in shape or all(n <= 1 or a == b for n, a, b in zip(shape, found, wanted, strict=True))
-
-
-def _shaped(data: bytearray, dtype: _dtype.DataType, shape: tuple[int, ...]) -> Any:
+def _shaped(data: bytearray, dtype: DataType, shape: tuple[int, ...]) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         found = dtype.numpy()
@@ -269,126 +337,3 @@ def _shaped(data: bytearray, dtype: _dtype.DataType, shape: tuple[int, ...]) -> 
     if dtype.format is None or 0 in shape or not shape:
         return view if dtype.format is None or not data else view.cast(dtype.format)
     return view.cast(dtype.format, shape)
-
-
-def _host_contents(source: Any) -> tuple[bytes | bytearray, _dtype.DataType, tuple[int, ...]]:
-    """Give a host array's elements in C order, their type and the shape."""
-    if _tensor.is_tensor(source):
-        borrowed = _tensor.read(source)
-        if borrowed.device[0] not in (_abi.kDLCPU, _abi.kDLCUDAHost):
-            raise TensorError(f"{type(source).__name__} is in device memory already; a host array is wanted")
-        return _tensor.gather(borrowed), borrowed.dtype, tuple(borrowed.shape)
-    try:
-        view = memoryview(source)
-    except TypeError:
-        raise ArgumentError(
-            f"{type(source).__name__} is no array; make it one, as with numpy.asarray(..., dtype) or array.array"
-        ) from None
-    letter = view.format.removeprefix("@") if len(view.format) <= 2 else view.format
-    kind = {"?": "bool", "e": "f16", "f": "f32", "d": "f64"}.get(letter)
-    if kind is None and letter in "bhilqnBHILQN":
-        kind = f"{'i' if letter.islower() else 'u'}{8 * view.itemsize}"
-    dtype = _dtype.named(kind) if kind is not None else None
-    if dtype is None or view.itemsize != dtype.itemsize:
-        raise TensorError(f"{type(source).__name__} with items of format {view.format!r} is no array of numbers")
-    return view.tobytes(), dtype, tuple(view.shape or ())
-
-
-# ---- making them
-
-
-def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
-    try:
-        items = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
-    except TypeError:
-        raise ArgumentError(f"shape is {shape!r}; an int or a sequence of ints is wanted") from None
-    for axis, extent in enumerate(items):
-        if not 0 <= extent < 1 << 63:
-            raise ArgumentError(f"shape is {items}: axis {axis} is {extent}; 0 or more, below 2**63, is wanted")
-    return items
-
-
-def empty(shape: int | Sequence[int], dtype: Any, device: int = 0) -> DeviceArray:
-    """Make a C-contiguous array whose contents are undefined.
-
-    shape: an int or a sequence of them. dtype: 'f32' and its like, or a NumPy dtype or its name. OutOfMemoryError if
-    the device has no room.
-    """
-    extents, kind = _extents(shape), _dtype.parse(dtype)
-    out = ctypes.c_uint64()
-    place = (ctypes.c_int64 * len(extents))(*extents)
-    number = device_number(device)
-    _lib.call_driver("dlaunch_array_create", number, kind.to_dlpack(), len(extents), place, ctypes.byref(out))
-    return DeviceArray._of_handle(out.value)
-
-
-def zeros(shape: int | Sequence[int], dtype: Any, device: int = 0) -> DeviceArray:
-    """Make an array of zeros; shape and dtype as in empty."""
-    array = empty(shape, dtype, device)
-    array.copy_from_host(bytes(array.nbytes))
-    return array
-
-
-def full(shape: int | Sequence[int], value: Any, dtype: Any, device: int = 0) -> DeviceArray:
-    """Make an array that holds one value everywhere; shape and dtype as in empty.
-
-    ArgumentError if the type cannot hold the value, or has no Python number: then give the bytes of one element.
-    """
-    kind = _dtype.parse(dtype)
-    item = _item(value, kind)
-    array = empty(shape, kind, device)
-    array.copy_from_host(item * array.size)
-    return array
-
-
-def _item(value: Any, dtype: _dtype.DataType) -> bytes:
-    if isinstance(value, bytes) and len(value) == dtype.itemsize and dtype.bits >= 8:
-        return value
-    numpy_dtype = dtype.numpy()
-    letter = "e" if dtype.name == "f16" else dtype.format
-    try:
-        if dtype.name in ("c64", "c128"):
-            number = complex(value)
-            return struct.pack("<ff" if dtype.name == "c64" else "<dd", number.real, number.imag)
-        if letter is not None:
-            return struct.pack("<" + letter, operator.index(value) if letter in "bhiqBHIQ" else value)
-        if numpy_dtype is not None and dtype.bits >= 8:
-            return bytes(numpy_dtype.type(value).tobytes())
-    except (struct.error, TypeError, OverflowError, ValueError) as cause:
-        raise ArgumentError(f"full: {value!r} is no value of {dtype}: {cause}") from cause
-    raise ArgumentError(f"full: {value!r} of {dtype} needs ml_dtypes imported; or give the element as bytes")
-
-
-def to_device(source: Any, device: int = 0) -> DeviceArray:
-    """Copy a host array (NumPy, a CPU tensor, array.array, a buffer) into a new array of its shape and type."""
-    if isinstance(source, DeviceArray):
-        raise ArgumentError("to_device: this is a dlaunch.DeviceArray already")
-    data, dtype, shape = _host_contents(source)
-    array = empty(shape, dtype, device)
-    array.copy_from_host(bytes(data))
-    return array
-
-
-def from_dlpack(source: Any) -> DeviceArray:
-    """View another library's device memory, without a copy; the view keeps the object's memory alive.
-
-    The object's work on its own streams is not waited for but as its __dlpack__ does. TensorError for host memory: use
-    to_device.
-    """
-    _lib.call_driver("dlaunch_device_count", ctypes.byref(ctypes.c_int32()))
-    if isinstance(source, DeviceArray):
-        source._check_open()
-        return DeviceArray._of_borrowed(_tensor.copy_of(source._borrowed.struct.dl_tensor, 0, source))
-    if not _tensor.is_tensor(source):
-        raise ArgumentError(f"from_dlpack: {type(source).__name__} has no __dlpack__")
-    borrowed = _tensor.read(source)
-    if not _memory.is_device(borrowed):
-        raise TensorError(f"from_dlpack: {type(source).__name__} is in host memory; use to_device() to copy it")
-    return DeviceArray._of_borrowed(borrowed)
-
-
-def view_of_memory(address: int, nbytes: int, device: int, owner: object) -> DeviceArray:
-    """View device memory as bytes, keeping its owner alive."""
-    place = (_abi.kDLCPU, 0) if _lib.is_simulated() else (_abi.kDLCUDA, device)
-    dtype = _dtype.DataType(_abi.kDLUInt, 8)
-    return DeviceArray._of_borrowed(_tensor.BorrowedTensor(address, place, dtype, (nbytes,), None, 0, owner))

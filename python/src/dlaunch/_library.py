@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dlaunch import _lib
-from dlaunch._array import DeviceArray, view_of_memory
+from dlaunch._array import DeviceArray
+from dlaunch._create import view_of_memory
 from dlaunch._errors import ArgumentError, MissingFileError, NotFoundError
 from dlaunch._kernel import Kernel
 from dlaunch._managed import Managed

@@ -1,0 +1,54 @@
+"""The arithmetic of views: indexing and reshaping."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from dlaunch._errors import ArgumentError, TensorError
+
+
+def indexed(key: Any, shape: Sequence[int], strides: Sequence[int]) -> tuple[list[int], list[int], int]:
+    """Give the shape, strides and offset (in elements) of what ints, slices and one `...` pick.
+
+    IndexError as NumPy has it; ArgumentError for any other kind of index.
+    """
+    keys = list(key) if isinstance(key, tuple) else [key]
+    dots = [at for at, item in enumerate(keys) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can have one ... only")
+    missing = len(shape) - (len(keys) - len(dots))
+    if missing < 0:
+        raise IndexError(f"{len(keys) - len(dots)} indices for an array of {len(shape)} axes")
+    at = dots[0] if dots else len(keys)
+    keys[at : at + len(dots)] = [slice(None)] * missing
+    new_shape, new_strides, offset = [], [], 0
+    for axis, (item, extent, stride) in enumerate(zip(keys, shape, strides, strict=True)):
+        if isinstance(item, slice):
+            start, stop, step = item.indices(extent)
+            count = len(range(start, stop, step))
+            offset += start * stride if count else 0
+            new_shape.append(count)
+            new_strides.append(step * stride)
+            continue
+        try:
+            index = operator.index(item)
+        except TypeError:
+            raise ArgumentError(f"index {item!r} of axis {axis}: an int, a slice or ... is wanted") from None
+        if not -extent <= index < extent:
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with {extent} elements")
+        offset += (index + extent if index < 0 else index) * stride
+    return new_shape, new_strides, offset
+
+
+def reshaped(shape: int | Sequence[int], size: int) -> tuple[int, ...]:
+    """Check a shape for that many elements, and fill in its -1."""
+    extents = [shape] if isinstance(shape, int) else list(shape)
+    rest = math.prod(e for e in extents if e != -1)
+    if extents.count(-1) == 1 and rest > 0 and size % rest == 0:
+        extents[extents.index(-1)] = size // rest
+    if any(e < 0 for e in extents) or math.prod(extents) != size:
+        raise TensorError(f"reshape: {size} elements have no shape {extents}")
+    return tuple(extents)
