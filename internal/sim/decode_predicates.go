@@ -50,7 +50,11 @@ func (d *decoder) setp() error {
 		if in.d, _, err = d.predicate(to); err != nil {
 			return err
 		}
-		in.op, in.a, in.b = hotComparison(name, kind, d.has("ftz"), in.a, in.b)
+		op, swapped := hotComparison(name, kind, d.has("ftz"))
+		if in.op = op; swapped {
+			in.a, in.b = in.b, in.a
+			in.test = func(a, b uint64) bool { return test(b, a) }
+		}
 		d.emit(in)
 		return nil
 	}
@@ -90,32 +94,32 @@ func sourceKind(kind string) string {
 	return kind
 }
 
-// hotComparison gives an opcode, with operands in its order.
-func hotComparison(name, kind string, ftz bool, a, b int32) (opcode, int32, int32) {
+// hotComparison gives an opcode, and whether it has the operands swapped.
+func hotComparison(name, kind string, ftz bool) (opcode, bool) {
 	integer := kind[0] == 's' || kind[0] == 'u' || kind[0] == 'b'
 	if name == "eq" && integer {
-		return opSetEqual, a, b
+		return opSetEqual, false
 	}
 	if name == "ne" && integer {
-		return opSetNotEqual, a, b
+		return opSetNotEqual, false
 	}
 	less := map[string][2]opcode{"s32": {opSetLessS32, opSetLessEqualS32}, "u32": {opSetLessU32, opSetLessEqualU32},
 		"s64": {opSetLessS64, opSetLessEqualS64}, "f32": {opSetLessF32, opSetLessEqualF32}}
 	ops, hot := less[kind]
 	if !hot || ftz {
-		return opSet, a, b
+		return opSet, false
 	}
 	switch name {
 	case "lt", "lo":
-		return ops[0], a, b
+		return ops[0], false
 	case "le", "ls":
-		return ops[1], a, b
+		return ops[1], false
 	case "gt", "hi":
-		return ops[0], b, a
+		return ops[0], true
 	case "ge", "hs":
-		return ops[1], b, a
+		return ops[1], true
 	}
-	return opSet, a, b
+	return opSet, false
 }
 
 // set writes a comparison's result into a register: all bits, or 1.0.

@@ -438,9 +438,6 @@ func (w *warp) control(at int, in *instruction, active uint32) bool {
 		return w.call(at, in, active)
 	case opBarrier:
 		w.barrier(w.part(at, active), in)
-	case opNothing:
-		g.pc++
-		return true
 	default:
 		return w.together(w.part(at, active), in)
 	}

@@ -68,8 +68,7 @@ const (
 	opAtomic
 	opCopyAsync
 	opFence
-	opConvertAddress // cvta, isspacep
-	opIsSpace
+	opActiveMask
 	opBranch
 	opBranchTable
 	opCall
@@ -83,8 +82,6 @@ const (
 	opMatch
 	opReduce
 	opElect
-	opActiveMask
-	opNothing
 )
 
 // space is where an address lies.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -26,6 +27,8 @@ func newRig(t testing.TB, text []byte) *rig {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	r := &rig{t: t, s: s, api: s.API()}
+	runtime.LockOSThread() // a context is current on one thread
+	t.Cleanup(runtime.UnlockOSThread)
 	context, result := r.api.PrimaryContextRetain(0)
 	require.Zero(t, result)
 	require.Zero(t, r.api.ContextSetCurrent(context))
