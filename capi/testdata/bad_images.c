@@ -5,7 +5,7 @@
 #define BODY ".visible .entry k(.param .u32 a)\n{\n  ret;\n}\n"
 #define BROKEN                  \
   "// one\n.version 7.0\n" HEAD \
-  ".visible .entry k(.param .u32 a)\n{\n  .reg .b32 %r<2>;\n  mov.q32 %r1, 7;\n  ret;\n}\n"
+  ".visible .entry k(.param .u32 a)\n{\n  .reg .b32 %r<2>;\n  frobnicate.u32 %r1, 7;\n  ret;\n}\n"
 
 static const struct {
   const char *name, *image, *says;

@@ -128,16 +128,18 @@ static inline dlaunch_config make_config(uint32_t grid, uint32_t block) {
   return config;
 }
 
-/* The report, in memory of the caller's. */
+/* The report, in memory of the caller's. It may grow between two calls. */
 static inline char *get_report(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
-  size_t needed = 0;
-  char *text;
+  size_t size = 0, needed = 0;
+  char *text = NULL;
   OK(dlaunch_report(NULL, 0, &needed, &err));
-  needed += 4096; /* other threads may open more meanwhile */
-  text = (char *)malloc(needed);
-  CHECK(text != NULL);
-  OK(dlaunch_report(text, needed, NULL, &err));
+  do {
+    size = needed;
+    text = (char *)realloc(text, size);
+    CHECK(text != NULL);
+  } while (dlaunch_report(text, size, &needed, &err) == DLAUNCH_ERROR_ARGUMENT && needed > size);
+  CHECK(needed <= size);
   return text;
 }
 

@@ -7,7 +7,8 @@
 enum { N = 64 };
 
 int main(int argc, char **argv) {
-  static const char *const says[] = {"saxpy", "block (0, 0, 0)", "thread (60, 0, 0)", "line", "argument 2 (y)", "60"};
+  static const char *const says[] = {"saxpy", "block (0,0,0)", "thread (60,0,0)", "line 45 (ld.global.f32)",
+                                     "y[60]", "argument 2",    "60 elements"};
   static float x[N], y[N], guard[N];
   dlaunch_error err = DLAUNCH_ERROR_INIT;
   dlaunch_driver_info_t info = DLAUNCH_DRIVER_INFO_INIT;
