@@ -180,6 +180,37 @@ def test_a_builtin_lets_go_of_all_that_it_held(kernels: Path) -> None:
         assert entry() is None and watched() is None
 
 
+@pytest.mark.parametrize("fastcall", ["1", "0"])
+def test_a_launch_that_faults_is_not_done_again(fastcall: str) -> None:
+    out = output_of(
+        """
+        import dlaunch, numpy as np
+        ptx = '''//
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .visible .entry wrong(.param .u64 to) {
+            .reg .b32 %r<2>; .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [to];
+            atom.global.add.u32 %r1, [%rd1], 1;
+            st.global.u32 [%rd1+16], %r1;
+            ret;
+        }'''
+        kernel = dlaunch.load(ptx).kernel("wrong(to: inout u32[n])")
+        with dlaunch.zeros(4, "u32") as to:
+            for _ in range(2):
+                try:
+                    kernel[1, 1](to)
+                except dlaunch.FaultError as error:
+                    print(error.status, "to[4]" in str(error) and "4 elements" in str(error) and "wrong" in str(error))
+            print(to.copy_to_host()[0])
+        """,
+        DLAUNCH_DRIVER="sim",
+        DLAUNCH_FASTCALL=fastcall,
+    )
+    assert out == "10 True\n10 True\n2\n"
+
+
 def test_no_builtins_when_asked() -> None:
     out = output_of(
         """

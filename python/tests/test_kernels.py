@@ -95,3 +95,29 @@ def test_each_get_is_a_handle_of_its_own(kernels: Path) -> None:
         first.close()
         second[1, 1](1.0, dlaunch.In(np.ones(1, "f4")), dlaunch.InOut(np.ones(1, "f4")), 1)
         second.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("saxpy", None),
+        ("f(float*)", None),
+        ("f(ns::type)", None),
+        ("f<float, 3>", None),
+        ("", None),
+        ("f()", [False]),
+        ("f(a: f32)", [False]),
+        (" f ( a: f32, n: i64 = n ) ", [False, True]),
+        (
+            "f<g(int)>(a: f32[n, m] @align(16), n: i64 = n*m, s: i32 = stride(a, 0), b: bytes(8, 8))",
+            [False, True, True, False],
+        ),
+        ("(n$: ptr = 0)", [True]),
+    ],
+)
+def test_which_parameters_are_filled_in(text: str, filled: list[bool] | None) -> None:
+    from dlaunch import _parameter
+
+    assert _parameter.is_prototype(text) is (filled is not None)
+    if filled is not None:
+        assert _parameter._filled(text) == filled
