@@ -51,9 +51,9 @@ func (w *warp) pointed(at int, in *instruction, c *call) (int32, bool) {
 			same |= 1 << lane
 		}
 	}
-	n := target - functionWindow
+	n, known := w.block.run.program.byAddress[target]
 	routines := w.block.run.program.routines
-	if n == 0 || n >= uint64(len(routines)) || len(routines[n].params) != len(c.args) || len(routines[n].returns) != len(c.returns) {
+	if !known || len(routines[n].params) != len(c.args) || len(routines[n].returns) != len(c.returns) {
 		w.fail(g.pc, first, driver.ResultInvalidPC, "calls 0x%x, which is no function of that shape", target)
 		return 0, false
 	}
@@ -61,7 +61,7 @@ func (w *warp) pointed(at int, in *instruction, c *call) (int32, bool) {
 		g.mask = same
 		w.groups = append(w.groups, group{pc: g.pc, mask: rest, frame: g.frame})
 	}
-	return int32(n), true
+	return n, true
 }
 
 // reserve makes room for a frame in each lane's local memory.

@@ -60,7 +60,7 @@ func decode(lib *library, entry *ptx.Function) (*program, error) {
 		library: lib, shared: map[string]uint64{}, names: map[string]int32{}, constant: map[uint64]int32{}, special: map[string]int32{},
 		calls: map[int][]int{},
 		program: &program{name: entry.Name, slots: sinkSlot + 1, predicates: firstPredicate, params: entry.Params,
-			paramBytes: entry.ParamsSize, reqNTID: entry.ReqNTID, maxNTID: entry.MaxNTID, carry: -1},
+			paramBytes: entry.ParamsSize, byAddress: map[uint64]int32{}, reqNTID: entry.ReqNTID, maxNTID: entry.MaxNTID, carry: -1},
 	}
 	if err := d.placeShared(lib.module.Variables); err != nil {
 		return nil, err

@@ -137,7 +137,10 @@ func (d *decoder) takeAll() error {
 	for i := range d.library.module.Functions {
 		f := &d.library.module.Functions[i]
 		if !f.Entry && f.Defined {
-			d.calls[d.current] = append(d.calls[d.current], int(d.enqueue(f)))
+			n := d.enqueue(f)
+			address, _ := d.library.functionAddress(f.Name)
+			d.program.byAddress[address] = n
+			d.calls[d.current] = append(d.calls[d.current], int(n))
 		}
 	}
 	return nil

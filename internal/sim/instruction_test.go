@@ -245,6 +245,16 @@ var instructionCases = []struct {
 	{"redux.sync.max.u32 d32, a32, -1;", 6, 0, 0, 6},
 	{"match.any.sync.b32 d32, a32, -1; and.b32 d32, d32, 1;", 6, 0, 0, 1},
 	{"ld.param.u32 d32, [a+4];", 5 << 32, 0, 0, 5},
+	// Triton's way, and hints.
+	{"setp.eq.s32 p, a32, 7; @p st.global.b32 [ o + 0 ], { a32 }; @p ld.global.L1::evict_last.L2::cache_hint.b32 { d32 }, [ o + 0 ], c64;", 7, 0, 0, 7},
+	{"{ .shared .align 16 .b8 s[16]; st.global.u64 [o], a64; cp.async.ca.shared.global [s], [o], 8; cp.async.commit_group; cp.async.wait_group 0; ld.shared.u64 d64, [s]; }", 0x1122334455667788, 0, 0, 0x1122334455667788},
+	{"{ .shared .align 16 .b8 s[16]; st.global.u64 [o], a64; cp.async.ca.shared.global [s], [o], 8, b32; cp.async.wait_all; ld.shared.u64 d64, [s]; }", 0x1122334455667788, 4, 0, 0x55667788},
+	{"st.global.u64 [o], a64; atom.global.add.noftz.f16 d16, [o+2], b16; ld.global.u64 d64, [o];", 0x3c003c003c003c00, 0x4000, 0, 0x3c003c0042003c00},
+	{"st.global.u64 [o], a64; red.global.add.f64 [o], b64; ld.global.u64 d64, [o];", df(1.5), df(2), 0, df(3.5)},
+	{"st.global.u64 [o], a64; atom.global.min.s64 t64, [o], b64; ld.global.u64 d64, [o];", 5, neg, 0, neg},
+	{"st.global.u64 [o], a64; atom.global.inc.u32 t32, [o], b32; ld.global.u64 d64, [o];", 5, 5, 0, 0},
+	{"st.global.u64 [o], a64; atom.global.dec.u32 t32, [o], b32; ld.global.u64 d64, [o];", 0, 9, 0, 9},
+	{"{ .reg .v2 .b32 v; mov.b32 v.x, a32; mov.b32 v.y, b32; st.global.v2.b32 [o], v; ld.global.u64 d64, [o]; }", 1, 2, 0, 2<<32 + 1},
 }
 
 func TestInstructions(t *testing.T) {

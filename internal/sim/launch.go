@@ -135,9 +135,13 @@ func (r *run) work() {
 	}
 }
 
+// workspaceBytes holds what a grid's barrier counts with (cooperative groups use
+// the first words).
+const workspaceBytes = 1024
+
 // cooperate has all blocks alive at once, so that they can wait for one another.
 func (r *run) cooperate() {
-	memory := r.simulator.arena.allocate(1)
+	memory := r.simulator.arena.allocate(workspaceBytes)
 	if memory == nil {
 		r.fault = refuse(driver.ResultOutOfMemory, "%s: no memory is free for the grid's barrier", r.program.name)
 		return

@@ -176,6 +176,9 @@ func (lib *library) initialise(v *ptx.Variable) error {
 		bits := value.Bits
 		if value.Symbol != "" {
 			address, known := lib.symbols[value.Symbol]
+			if function, is := lib.functionAddress(value.Symbol); is {
+				address, known = span{low: function}, true
+			}
 			if !known {
 				return &loadError{driver.ResultNotSupported, "PTX line " + strconv.Itoa(v.Line) + ": the simulator cannot put the address of " + value.Symbol + " into " + v.Name}
 			}
@@ -186,6 +189,16 @@ func (lib *library) initialise(v *ptx.Variable) error {
 		copy(memory[value.Offset:], word[:value.Size])
 	}
 	return nil
+}
+
+// functionAddress gives what a pointer to a function holds.
+func (lib *library) functionAddress(name string) (uint64, bool) {
+	for i := range lib.module.Functions {
+		if f := &lib.module.Functions[i]; f.Name == name && f.Defined && !f.Entry {
+			return functionWindow | uint64(i+1)<<4, true
+		}
+	}
+	return 0, false
 }
 
 func (s *Simulator) dropSymbols(lib *library) {

@@ -115,12 +115,11 @@ func (d *decoder) placeOf(o ptx.Operand) (place, error) {
 // addressOf gives a register with a name's address in its own space.
 func (d *decoder) addressOf(o ptx.Operand) (int32, error) {
 	if o.Kind == ptx.FunctionOperand {
-		n, err := d.callee(o.Name)
-		if err != nil {
-			return 0, err
+		address, known := d.library.functionAddress(o.Name)
+		if !known {
+			return 0, d.invalid("the function %s is declared, and defined nowhere", o.Name)
 		}
-		d.program.routines[n].addressTaken = true
-		return d.slotOf(functionWindow | uint64(n)), nil
+		return d.slotOf(address), nil
 	}
 	p, err := d.placeOf(o)
 	if err != nil {

@@ -101,7 +101,7 @@ const (
 	sharedWindow   = 1 << 60
 	localWindow    = 1 << 61
 	paramWindow    = 1 << 62
-	functionWindow = 1 << 59 // function pointers: the index of the function
+	functionWindow = 1 << 59 // function pointers: the number of the function
 	windowBytes    = 1 << 32
 )
 
@@ -173,17 +173,16 @@ type constant struct {
 
 // routine is one function within a program.
 type routine struct {
-	name         string
-	start        int32
-	frame        uint64   // bytes: parameters, results, variables
-	params       []uint64 // offsets in the frame
-	returns      []uint64
-	sizes        []uint64 // of params
-	outs         []uint64 // of returns
-	registers    [2]int32 // the slots that are its own
-	preds        [2]int32
-	recursive    bool
-	addressTaken bool
+	name      string
+	start     int32
+	frame     uint64   // bytes: parameters, results, variables
+	params    []uint64 // offsets in the frame
+	returns   []uint64
+	sizes     []uint64 // of params
+	outs      []uint64 // of returns
+	registers [2]int32 // the slots that are its own
+	preds     [2]int32
+	recursive bool
 }
 
 // program is a kernel with all that it calls, decoded.
@@ -192,6 +191,7 @@ type program struct {
 	code        []instruction
 	where       []where
 	routines    []routine
+	byAddress   map[uint64]int32 // routines that pointers may mean
 	slots       int32
 	predicates  int32
 	constants   []constant

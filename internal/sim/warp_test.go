@@ -112,11 +112,19 @@ done:
 }
 .func (.param .b32 r) twice(.param .b32 n) { .reg .b32 %n; ld.param.u32 %n, [n]; add.u32 %n, %n, %n; st.param.b32 [r], %n; ret; }
 .func (.param .b32 r) thrice(.param .b32 n) { .reg .b32 %n; ld.param.u32 %n, [n]; mul.lo.u32 %n, %n, 3; st.param.b32 [r], %n; ret; }
+.global .u64 table[2] = {thrice, twice};
 `
 	t.Run("recursion", func(t *testing.T) {
 		facts := []uint32{1, 1, 2, 6, 24, 120, 720, 5040}
 		for thread, v := range runWhole(t, declarations, "{ .param .b32 n; .param .b32 r; and.b32 %a, %me, 7; st.param.b32 [n], %a; call (r), factorial, (n); ld.param.b32 %r, [r]; }", 2, 40) {
 			require.Equal(t, facts[thread%40&7], v, thread)
+		}
+	})
+	t.Run("table", func(t *testing.T) { // as virtual functions have
+		body := `{ .param .b32 n; .param .b32 r; and.b32 %a, %me, 1; mov.u64 %g, table; mad.wide.u32 %g, %a, 8, %g; ld.global.u64 %g, [%g];
+			st.param.b32 [n], %me; call (r), %g, (n), proto; proto: .callprototype (.param .b32 _) _ (.param .b32 _); ld.param.b32 %r, [r]; }`
+		for thread, v := range runWhole(t, declarations, body, 1, 32) {
+			require.Equal(t, uint32(thread)*uint32(2+boolean(thread&1 == 0)), v, thread)
 		}
 	})
 	t.Run("pointers", func(t *testing.T) {
