@@ -92,12 +92,19 @@ def main() -> None:
     parser.add_argument("--launches", type=int, default=100)
     options = parser.parse_args()
     info = dlaunch.driver_info()
-    title = f"driver {info.version // 1000}.{info.version % 1000 // 10}, {platform.machine()}, Python {platform.python_version()}"
+    driver = f"driver {info.version // 1000}.{info.version % 1000 // 10}"
+    title = f"{driver}, {platform.machine()}, Python {platform.python_version()}"
     summary = summarize(measure(Bench(options.burst), options.rounds, options.launches))
     print(f"{title}: {options.rounds} rounds of {options.launches} launches, interleaved")
     print(table(summary))
     options.out.mkdir(parents=True, exist_ok=True)
-    result = {"title": title, "driver": info.path, "rounds": options.rounds, "launches": options.launches, "ways": summary}
+    result = {
+        "title": title,
+        "driver": info.path,
+        "rounds": options.rounds,
+        "launches": options.launches,
+        "ways": summary,
+    }
     (options.out / "launch_cost.json").write_text(json.dumps(result, indent=1) + "\n")
     plot(summary, options.out / "launch_cost.svg", title)
 

@@ -67,7 +67,9 @@ def from_c(bench: Bench, tensors: int) -> Burst:
 
     def burst(launches: int) -> float:
         assert arrays
-        return float(bench.c.burst_dlaunch(ctypes.c_uint64(kernel.handle), ctypes.c_uint64(0), pointers, tensors, launches))
+        return float(
+            bench.c.burst_dlaunch(ctypes.c_uint64(kernel.handle), ctypes.c_uint64(0), pointers, tensors, launches)
+        )
 
     return burst
 

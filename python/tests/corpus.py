@@ -1,7 +1,13 @@
 """Every kernel of testdata/kernels with its launches and what must come of them."""
+
 import corpus_cooperative
 import corpus_elementwise
 import corpus_others
 from corpus_case import CorpusKernel
 
-KERNELS = [found for module in (corpus_elementwise, corpus_cooperative, corpus_others) for found in vars(module).values() if isinstance(found, CorpusKernel)]
+KERNELS = [
+    found
+    for module in (corpus_elementwise, corpus_cooperative, corpus_others)
+    for found in vars(module).values()
+    if isinstance(found, CorpusKernel)
+]

@@ -1,4 +1,5 @@
-"""What a corpus kernel is: its file, its prototype, and a function that makes a launch and says what must come of it."""
+"""What a corpus kernel is: its file, its prototype, and what makes a launch and says what must come of it."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -33,7 +34,9 @@ class Argument:
 
     def check(self, actual: np.ndarray, what: str) -> None:
         expected = self.value if self.expected is None else self.expected
-        assert actual.dtype == expected.dtype and actual.shape == expected.shape, f"{what}: {actual.dtype}{actual.shape}"
+        assert actual.dtype == expected.dtype and actual.shape == expected.shape, (
+            f"{what}: {actual.dtype}{actual.shape}"
+        )
         if self.rtol or self.atol:
             np.testing.assert_allclose(actual, expected, self.rtol, self.atol, err_msg=what)
         else:
@@ -53,7 +56,9 @@ def out(expected: np.ndarray, rtol: float = 0.0, atol: float = 0.0) -> Argument:
     return Argument(before, "out", expected, rtol, atol)
 
 
-def inout(before: np.ndarray, after: np.ndarray, rtol: float = 0.0, atol: float = 0.0, view: slice | None = None) -> Argument:
+def inout(
+    before: np.ndarray, after: np.ndarray, rtol: float = 0.0, atol: float = 0.0, view: slice | None = None
+) -> Argument:
     return Argument(before, "inout", after, rtol, atol, view)
 
 
@@ -108,7 +113,9 @@ class CorpusKernel:
         return self.build(np.random.default_rng(seed), *size)
 
 
-def kernel(file: str, prototype: str, sizes: Sequence[int | Size], raw: bool = True, without: Sequence[str] = ()) -> Callable[[Callable[..., Case]], CorpusKernel]:
+def kernel(
+    file: str, prototype: str, sizes: Sequence[int | Size], raw: bool = True, without: Sequence[str] = ()
+) -> Callable[[Callable[..., Case]], CorpusKernel]:
     as_tuples = [s if isinstance(s, tuple) else (s,) for s in sizes]
     return lambda build: CorpusKernel(build.__name__, file, prototype, as_tuples, build, raw, without)
 

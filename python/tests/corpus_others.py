@@ -1,10 +1,10 @@
 """Kernels that clang, Triton and numba-cuda made: other parameters, other habits in the text."""
+
 from __future__ import annotations
 
 import math
 
 import numpy as np
-
 from corpus_case import Case, blocks, filled, floats, given, inout, ints, kernel, out
 from corpus_cooperative import softmax_case
 from corpus_elementwise import MATMUL, matmul
@@ -15,8 +15,11 @@ NO_SCRATCH = [filled(0), filled(0)]
 
 def numba_1d(name, mode, dtype, size, itemsize):
     """The seven parameters that numba-cuda makes of a one-dimensional array."""
-    return (f"{name}_meminfo: ptr = 0, {name}_parent: ptr = 0, {name}_nitems: i64 = {size}, {name}_itemsize: i64 = {itemsize}, "
-            f"{name}: {mode} {dtype}[{size}], {name}_shape: i64 = {size}, {name}_stride: i64 = {itemsize}")
+    return (
+        f"{name}_meminfo: ptr = 0, {name}_parent: ptr = 0, {name}_nitems: i64 = {size}, "
+        f"{name}_itemsize: i64 = {itemsize}, {name}: {mode} {dtype}[{size}], "
+        f"{name}_shape: i64 = {size}, {name}_stride: i64 = {itemsize}"
+    )
 
 
 def numba_array(argument):
@@ -35,11 +38,11 @@ def gcd_clang(rng, n):
     common = rng.integers(1, 2**20, n, np.uint64)
     a, b = common * rng.integers(0, 2**40, n, np.uint64), common * rng.integers(0, 2**40, n, np.uint64)
     rounds = np.zeros(n, np.int32)
-    for i, (x, y) in enumerate(zip(a.tolist(), b.tolist())):
+    for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         while y:
             x, y = y, x % y
             rounds[i] += 1
-    g = np.array([math.gcd(x, y) for x, y in zip(a.tolist(), b.tolist())], np.uint64)
+    g = np.array([math.gcd(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], np.uint64)
     return Case([given(a), given(b), out(g), out(rounds), filled(n)], 2, 64)
 
 
@@ -59,7 +62,11 @@ def relu_triton(rng, n):
     return Case([given(x), out(np.maximum(x, 0)), filled(n), *NO_SCRATCH], blocks(n, 256), 128)
 
 
-@kernel("softmax_triton.ptx", f"softmax_triton(x: f32[rows, cols], y: out f32[rows, cols], cols: i32 = cols, {SCRATCH})", [(1, 1), (4, 300), (3, 512)])
+@kernel(
+    "softmax_triton.ptx",
+    f"softmax_triton(x: f32[rows, cols], y: out f32[rows, cols], cols: i32 = cols, {SCRATCH})",
+    [(1, 1), (4, 300), (3, 512)],
+)
 def softmax_triton(rng, rows, cols):
     return softmax_case(floats(rng, rows, cols), 128, shared=16, more=NO_SCRATCH)
 
@@ -71,22 +78,37 @@ def matmul_triton(rng, m, n, k):
 
 # numba's entries have long mangled names, so that the prototype gives none and the module's only kernel is meant
 
-@kernel("scale_numba.ptx", f"({numba_1d('x', 'in', 'f32', 'n', 4)}, factor: f64, {numba_1d('y', 'out', 'f32', 'n', 4)})", [1, 300])
+
+@kernel(
+    "scale_numba.ptx",
+    f"({numba_1d('x', 'in', 'f32', 'n', 4)}, factor: f64, {numba_1d('y', 'out', 'f32', 'n', 4)})",
+    [1, 300],
+)
 def scale_numba(rng, n):
     x = floats(rng, n)
     y = (x.astype(np.float64) * 1.1).astype(np.float32)
     return Case([*numba_array(given(x)), given(1.1), *numba_array(out(y))], blocks(n, 128), 128)
 
 
-@kernel("block_max_numba.ptx", f"({numba_1d('x', 'in', 'f32', 'n', 4)}, {numba_1d('largest', 'out', 'f32', 'blocks', 4)})", [1, 64, 500])
+@kernel(
+    "block_max_numba.ptx",
+    f"({numba_1d('x', 'in', 'f32', 'n', 4)}, {numba_1d('largest', 'out', 'f32', 'blocks', 4)})",
+    [1, 64, 500],
+)
 def block_max_numba(rng, n):
     x, grid = floats(rng, n), blocks(n, 64)
-    largest = np.array([x[first:first + 64].max() for first in range(0, n, 64)])
+    largest = np.array([x[first : first + 64].max() for first in range(0, n, 64)])
     return Case([*numba_array(given(x)), *numba_array(out(largest))], grid, 64)
 
 
-BINCOUNT = ", ".join([numba_1d("labels", "in", "i32", "n", 4), numba_1d("weights", "in", "f64", "n", 8),
-                      numba_1d("counts", "inout", "i64", "bins", 8), numba_1d("sums", "inout", "f64", "bins", 8)])
+BINCOUNT = ", ".join(
+    [
+        numba_1d("labels", "in", "i32", "n", 4),
+        numba_1d("weights", "in", "f64", "n", 8),
+        numba_1d("counts", "inout", "i64", "bins", 8),
+        numba_1d("sums", "inout", "f64", "bins", 8),
+    ]
+)
 
 
 @kernel("bincount_numba.ptx", f"({BINCOUNT})", [(1, 1), (700, 13)])

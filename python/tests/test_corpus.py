@@ -1,4 +1,5 @@
 """Every corpus kernel, at every size, on every kind of array that this machine has, against NumPy."""
+
 from __future__ import annotations
 
 import ctypes
@@ -27,7 +28,7 @@ class ArrayKind:
 
 
 def array_kinds() -> list[ArrayKind]:
-    """Those that can be made here: a package that is missing, or has no device, gives no tests rather than skipped ones."""
+    """Those that can be made here: a package that is missing, or has no device, gives no tests, not skipped ones."""
     kinds = [
         ArrayKind("numpy", np.copy, lambda a: a, on_host=True),
         ArrayKind("dlaunch", lambda a: dlaunch.to_device(a), lambda a: a.copy_to_host(), on_host=False),
@@ -37,7 +38,9 @@ def array_kinds() -> list[ArrayKind]:
     if torch:
         kinds.append(ArrayKind("torch_host", lambda a: torch.from_numpy(a.copy()), lambda a: a.numpy(), on_host=True))
     if torch and torch.cuda.is_available() and not simulated:
-        kinds.append(ArrayKind("torch", lambda a: torch.from_numpy(a.copy()).cuda(), lambda a: a.cpu().numpy(), on_host=False))
+        kinds.append(
+            ArrayKind("torch", lambda a: torch.from_numpy(a.copy()).cuda(), lambda a: a.cpu().numpy(), on_host=False)
+        )
     if cupy and cupy.is_available() and not simulated:
         kinds.append(ArrayKind("cupy", cupy.asarray, cupy.asnumpy, on_host=False))
     return kinds
@@ -62,14 +65,17 @@ def launches() -> list[Any]:
                 found.append((kernel, kind, size, True))
             if kernel.raw:
                 found.append((kernel, kind, kernel.sizes[-1], False))
-    return [pytest.param(*f, id=f"{f[0].name}-{f[1].name}-{'x'.join(map(str, f[2]))}{'' if f[3] else '-untyped'}") for f in found]
+    return [
+        pytest.param(*f, id=f"{f[0].name}-{f[1].name}-{'x'.join(map(str, f[2]))}{'' if f[3] else '-untyped'}")
+        for f in found
+    ]
 
 
 MARKS = {"in": dlaunch.In, "out": dlaunch.Out, "inout": dlaunch.InOut}
 
 
 def passed(argument: Argument, held: Any, kind: ArrayKind, typed: bool) -> Any:
-    """The object to launch with. Without a prototype a host array needs its own mark, and what has no plain type its bytes."""
+    """The object to launch with. Without a prototype a host array needs a mark, what has no plain type its bytes."""
     if not argument.is_array:
         return argument.value if typed or argument.raw is None else argument.raw
     seen = held if argument.view is None else held[argument.view]
@@ -79,14 +85,18 @@ def passed(argument: Argument, held: Any, kind: ArrayKind, typed: bool) -> Any:
 def launch(kernel: dlaunch.Kernel, case: Case, kind: ArrayKind, typed: bool) -> list[Any]:
     """Launches, waits, and gives back what holds the arrays, by parameter."""
     held = [kind.put(a.value) if a.is_array else None for a in case.arguments]
-    arguments = [passed(a, h, kind, typed) for a, h in zip(case.arguments, held) if not (typed and a.filled)]
+    arguments = [
+        passed(a, h, kind, typed) for a, h in zip(case.arguments, held, strict=True) if not (typed and a.filled)
+    ]
     kernel[case.grid, case.block, None, case.shared](*arguments)
     dlaunch.synchronize()
     return held
 
 
 @pytest.mark.parametrize(("kernel", "kind", "size", "typed"), launches())
-def test_kernel_gives_what_numpy_gives(kernel: CorpusKernel, kind: ArrayKind, size: Size, typed: bool, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kernel_gives_what_numpy_gives(
+    kernel: CorpusKernel, kind: ArrayKind, size: Size, typed: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
     case = kernel.case(size)
     with dlaunch.load(kernel.path) as library:
         name = kernel.prototype if typed else kernel.entry
@@ -95,7 +105,7 @@ def test_kernel_gives_what_numpy_gives(kernel: CorpusKernel, kind: ArrayKind, si
         loaded = library.kernel(name)
         held = launch(loaded, case, kind, typed)
         loaded.close()
-        for position, (argument, array) in enumerate(zip(case.arguments, held)):
+        for position, (argument, array) in enumerate(zip(case.arguments, held, strict=True)):
             if argument.is_array:
                 argument.check(kind.get(array), f"{kernel.name}: parameter {position}")
         for symbol in case.symbols:
