@@ -221,7 +221,7 @@ func (d *decoder) carry(usesCarry bool) error {
 	if usesCarry {
 		name = name[:len(name)-1]
 	}
-	if isSigned(kind) && d.has("hi") {
+	if width := widthOf(kind); width != 32 && width != 64 || isSigned(kind) && d.has("hi") {
 		return d.lacks()
 	}
 	if d.program.carry < 0 {

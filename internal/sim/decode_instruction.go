@@ -239,6 +239,9 @@ func (d *decoder) bfi() error {
 }
 
 func (d *decoder) createPolicy() error {
+	if err := d.want(2, 4); err != nil {
+		return err
+	}
 	to, err := d.destination(d.at.Operands[0])
 	if err != nil {
 		return err

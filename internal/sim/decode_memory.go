@@ -119,7 +119,7 @@ func (d *decoder) loadStore() error {
 	in.d = in.more.elements[0]
 	if in.space == param && in.flags&flagAbsolute != 0 && in.count == 1 && !store && d.function.Entry {
 		in.op = opLoadParam
-		if in.offset+uint64(in.size) > d.program.paramBytes {
+		if bytes := d.program.paramBytes; in.offset >= bytes || uint64(in.size) > bytes-in.offset {
 			return d.invalid("it reads past the parameters")
 		}
 	}

@@ -205,11 +205,13 @@ func (d *decoder) slct() error {
 	}, opLanes, of, of, kind)
 }
 
+var classes = []string{"finite", "infinite", "number", "notanumber", "normal", "subnormal"}
+
 func (d *decoder) testp() error {
 	if err := d.want(2, 2); err != nil {
 		return err
 	}
-	if len(d.at.Modifiers) != 2 {
+	if len(d.at.Modifiers) != 2 || !slices.Contains(classes, d.at.Modifiers[0]) {
 		return d.lacks()
 	}
 	to, _, err := d.predicate(d.at.Operands[0])

@@ -289,6 +289,7 @@ func TestWhatIsLackingIsNamed(t *testing.T) {
 		"cubin":         {"\x7fELF\x02\x01\x01\x00\x00", driver.ResultNoBinaryForGPU, "the simulator runs PTX text only; this image is none: compile to PTX (nvcc -ptx, NVRTC with a compute_ architecture)"},
 		"extern":        {testHeader + ".extern .func g; .entry k() { call g; ret; }", driver.ResultInvalidPTX, "PTX line 4 (call): the function g is declared, and defined nowhere"},
 		"predicate":     {string(snippet("add.s32 d32, p, a32;")), driver.ResultInvalidPTX, "PTX line 10 (add.s32): p is a predicate; a register is wanted"},
+		"past the end":  {string(snippet("ld.param.u32 d32, [a+-12];")), driver.ResultInvalidPTX, "PTX line 10 (ld.param.u32): it reads past the parameters"},
 		"operands":      {string(snippet("add.s32 d32, a32;")), driver.ResultInvalidPTX, "PTX line 10 (add.s32): 2 operands; 3 are wanted"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -143,6 +143,7 @@ func TestFaults(t *testing.T) {
 		message string
 	}{
 		"null":         {"ld.global.u32 %r, [8];", driver.ResultIllegalAddress, "k: block (0,0,0) thread (0,0,0): PTX line 8 (ld.global.u32): reads 4 bytes at address 0x8, which is no memory of this launch"},
+		"source line":  {".file 1 \"k.cu\"\n.loc 1 77 3\nld.global.u32 %r, [8];", driver.ResultIllegalAddress, "PTX line 10 (ld.global.u32), k.cu line 77: reads"},
 		"misaligned":   {"ld.param.u64 %o, [out]; ld.global.u32 %r, [%o+2];", driver.ResultMisalignedAddress, "which is no multiple of 4"},
 		"before":       {"ld.param.u64 %o, [out]; st.global.u32 [%o+-4], %r;", driver.ResultIllegalAddress, "writes out[-1] (argument 0), which has 64 elements"},
 		"shared":       {"{ .shared .b32 s[4]; ld.shared.u32 %r, [s+16]; }", driver.ResultIllegalAddress, "reads 4 bytes at 16 of shared memory, which has 16 bytes"},
