@@ -7,12 +7,11 @@ import (
 
 // call is what a call passes.
 type call struct {
-	routine  int32  // -1 for one by pointer
-	pointer  int32  // the slot that holds it
-	builtin  string // what the driver provides: vprintf
-	args     []passed
-	returns  []passed
-	callerAt uint64 // bytes of the caller's frame
+	routine int32  // -1 for one by pointer
+	pointer int32  // the slot that holds it
+	builtin string // what the driver provides: vprintf
+	args    []passed
+	returns []passed
 }
 
 // passed is one argument or result: bytes of the caller's frame, or a register.

@@ -143,15 +143,10 @@ type details struct {
 	table     []int32
 	carry     func(a, b, c uint64, in uint64) (uint64, uint64)
 	mode      mode
-	clamp     lanesOperand
-	message   string
 }
 
 // mode says which of several things an instruction does.
 type mode uint8
-
-// lanesOperand is a slot, or -1.
-type lanesOperand = int32
 
 // where says where an instruction came from, for messages.
 type where struct {
