@@ -48,7 +48,8 @@ const (
 	neg32        = 1<<32 - 1
 )
 
-// Results by hand, or from the PTX ISA's text.
+// Results by hand, or from the PTX ISA's text. An H200 with driver 580 gives the
+// same, for one thread and for 32.
 var instructionCases = []struct {
 	body             string
 	a, b, c, results uint64
