@@ -19,8 +19,8 @@ type Options struct {
 
 const mostDevices = 16
 
-// Version is the driver's that the simulator stands in for.
-const Version = 13000
+// Version is that of the driver that loads the newest PTX the simulator reads.
+const Version = 13050
 
 // Simulator is one simulated driver. Its methods may be called from any thread.
 type Simulator struct {
