@@ -28,8 +28,9 @@ var mayImport = map[string][]string{
 	"internal/ptx":           {"internal/status"},
 	"internal/sim":           {"internal/driver", "internal/ptx", "internal/status"},
 	"internal/status":        {},
-	"launch":                 {"launch/prototype", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/status"},
-	"launch/prototype":       {"dlpack", "internal/status"},
+	"launch":                 {"launch/prototype", "launch/spelling", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/status"},
+	"launch/prototype":       {"launch/spelling", "dlpack", "internal/status"},
+	"launch/spelling":        {},
 }
 
 // mayUseC are the packages with C in them: the library's surface, the executor,
@@ -150,4 +151,16 @@ func TestLinks(t *testing.T) {
 			require.NoError(t, err, "%s links to %s", document, match[1])
 		}
 	}
+}
+
+// The release is named in C and in the Python package: they agree.
+func TestVersions(t *testing.T) {
+	find := func(file, pattern string) string {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found := regexp.MustCompile(pattern).FindSubmatch(text)
+		require.NotNil(t, found, "%s has no %s", file, pattern)
+		return string(found[1])
+	}
+	require.Equal(t, find("python/pyproject.toml", `(?m)^version = "(.+)"`), find("capi/gate.c", `#define VERSION "(.+)"`))
 }

@@ -38,17 +38,17 @@ static dlaunch_status gate(dlaunch_error *err) {
                 "dlaunch: the process is exiting; the driver is not touched any more");
 }
 
-#define GATE(err)                            \
-  do {                                       \
-    dlaunch_status passed_ = gate(err);      \
+#define GATE(err)                              \
+  do {                                         \
+    dlaunch_status passed_ = gate(err);        \
     if (passed_ != DLAUNCH_OK) return passed_; \
   } while (0)
 
 /* The same for what gives a handle: 0 on failure. */
-#define GATE_HANDLE(out, err)                \
-  do {                                       \
-    if ((out) != NULL) *(out) = 0;           \
-    GATE(err);                               \
+#define GATE_HANDLE(out, err)      \
+  do {                             \
+    if ((out) != NULL) *(out) = 0; \
+    GATE(err);                     \
   } while (0)
 
 /* ---- versions */
@@ -109,8 +109,8 @@ dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunc
   return go_library_load((void *)image, size, (dlaunch_library_options *)options, out, err);
 }
 
-dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options,
-                                         dlaunch_library *out, dlaunch_error *err) {
+dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
+                                         dlaunch_error *err) {
   GATE_HANDLE(out, err);
   return go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err);
 }
@@ -139,8 +139,7 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
 
 /* ---- kernels */
 
-dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out,
-                                  dlaunch_error *err) {
+dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
   return go_kernel_get(library, (char *)text, out, err);
 }
@@ -158,26 +157,32 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
 
 /* ---- launches */
 
-dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
-                              uint32_t num_args, dlaunch_error *err) {
+static dlaunch_status launch(char *function, dlaunch_kernel kernel, const dlaunch_config *config,
+                             const dlaunch_arg *args, uint32_t num_args, dlaunch_error *err) {
   GATE(err);
   dl_fault fault;
   if (__builtin_expect(dl_execute(kernel, config, args, num_args, NULL, &fault) == DL_OK, 1)) return DLAUNCH_OK;
-  return go_launch(kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err);
+  return go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err);
+}
+
+dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
+                              uint32_t num_args, dlaunch_error *err) {
+  return launch("dlaunch_launch", kernel, config, args, num_args, err);
 }
 
 enum { FEW_TENSORS = 64 }; /* so many arguments fit the stack; more are rare */
 
-static dlaunch_status launch_all(dlaunch_kernel kernel, const dlaunch_config *config, uint16_t kind,
+static dlaunch_status launch_all(char *function, dlaunch_kernel kernel, const dlaunch_config *config, uint16_t kind,
                                  const void *const *tensors, uint32_t num, dlaunch_error *err) {
+  GATE(err); /* before memory is asked for */
   dlaunch_arg few[FEW_TENSORS], *args = few;
   if (num > FEW_TENSORS && tensors != NULL && (args = malloc(num * sizeof *args)) == NULL) {
-    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch_launch_tensors: out of host memory");
+    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch: out of host memory for the arguments of a launch");
   }
   for (uint32_t i = 0; tensors != NULL && i < num; i++) {
     args[i] = (dlaunch_arg){.kind = kind, .value.bytes = tensors[i]};
   }
-  dlaunch_status status = dlaunch_launch(kernel, config, tensors != NULL ? args : NULL, num, err);
+  dlaunch_status status = launch(function, kernel, config, tensors != NULL ? args : NULL, num, err);
   if (args != few) free(args);
   return status;
 }
@@ -185,12 +190,14 @@ static dlaunch_status launch_all(dlaunch_kernel kernel, const dlaunch_config *co
 dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_config *config,
                                       struct DLManagedTensorVersioned *const *tensors, uint32_t num,
                                       dlaunch_error *err) {
-  return launch_all(kernel, config, DLAUNCH_ARG_VERSIONED, (const void *const *)tensors, num, err);
+  return launch_all("dlaunch_launch_tensors", kernel, config, DLAUNCH_ARG_VERSIONED, (const void *const *)tensors, num,
+                    err);
 }
 
 dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
                                       struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err) {
-  return launch_all(kernel, config, DLAUNCH_ARG_MANAGED, (const void *const *)tensors, num, err);
+  return launch_all("dlaunch_launch_managed", kernel, config, DLAUNCH_ARG_MANAGED, (const void *const *)tensors, num,
+                    err);
 }
 
 /* ---- arrays */
@@ -207,8 +214,7 @@ dlaunch_status dlaunch_array_write(dlaunch_array array, const void *host, size_t
   return go_array_write(array, (void *)host, bytes, stream, err);
 }
 
-dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes, uint64_t stream,
-                                  dlaunch_error *err) {
+dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes, uint64_t stream, dlaunch_error *err) {
   GATE(err);
   return go_array_read(array, host, bytes, stream, err);
 }

@@ -220,7 +220,7 @@ static PyObject *raise_driver_error(const callable *c, const dlaunch_config *con
                                     dl_fault *fault) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
   void *state = c->py->PyEval_SaveThread();
-  dlaunch_status status = go_launch(c->kernel, (dlaunch_config *)config, args, n, fault, &err);
+  dlaunch_status status = go_launch("dlaunch_launch", c->kernel, (dlaunch_config *)config, args, n, fault, &err);
   c->py->PyEval_RestoreThread(state);
   if (status == DLAUNCH_OK) return none(c->py);
   return c->py->PyObject_CallFunction(c->raise, "iiis", (int)status, (int)err.driver_code, (int)err.argument,

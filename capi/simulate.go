@@ -40,6 +40,7 @@ func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *
 	return C.int32_t(guardSimulation(func() *sim.Fault {
 		params, call := unpack(extra)
 		l := sim.Launch{Kernel: driver.Kernel(uintptr(function)), Shared: uint32(config.shared_bytes), Params: params}
+		l.Cooperative = isCooperative(config)
 		for i := range 3 {
 			l.Grid[i], l.Block[i] = uint32(config.grid[i]), uint32(config.block[i])
 		}
@@ -50,6 +51,17 @@ func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *
 		}
 		return running.simulator.Launch(l)
 	}))
+}
+
+// isCooperative looks for CU_LAUNCH_ATTRIBUTE_COOPERATIVE among the attributes.
+func isCooperative(config *C.dl_launch_config) bool {
+	const cooperative = 2
+	for _, a := range unsafe.Slice(config.attributes, config.num_attributes) {
+		if a.id == cooperative {
+			return a.value[0] != 0
+		}
+	}
+	return false
 }
 
 // unpack reads the `extra` list: the packed parameters, and the dl_call.

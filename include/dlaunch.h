@@ -194,27 +194,27 @@ struct DLManagedTensorVersioned;
 typedef int32_t dlaunch_status;
 
 #define DLAUNCH_OK 0
-#define DLAUNCH_ERROR_ARGUMENT 1    /* a NULL, a bad name or size; a kernel argument's count, type, size or range */
-#define DLAUNCH_ERROR_HANDLE 2      /* a closed, stale, foreign or wrong-kind handle, or 0 */
-#define DLAUNCH_ERROR_TENSOR 3      /* device, dtype, rank, shape, strides, alignment or read-only flag does not fit */
-#define DLAUNCH_ERROR_CONFIG 4      /* grid, block, cluster, shared memory or attribute does not fit device or kernel */
-#define DLAUNCH_ERROR_IMAGE 5       /* the image cannot be loaded: log, architectures and versions in the message */
-#define DLAUNCH_ERROR_NOT_FOUND 6   /* no such kernel, symbol or file: the name asked, the nearest there */
-#define DLAUNCH_ERROR_PROTOTYPE 7   /* the prototype's text is wrong (column), or contradicts the kernel */
-#define DLAUNCH_ERROR_NO_DRIVER 8   /* libcuda is absent, too old or broken: what was tried */
-#define DLAUNCH_ERROR_DRIVER 9      /* the driver refused: driver_code, its name and text, our explanation */
-#define DLAUNCH_ERROR_FAULT 10      /* the context is poisoned, or (simulator) a kernel did something wrong */
-#define DLAUNCH_ERROR_FORKED 11     /* called in a child made by fork */
+#define DLAUNCH_ERROR_ARGUMENT 1  /* a NULL, a bad name or size; a kernel argument's count, type, size or range */
+#define DLAUNCH_ERROR_HANDLE 2    /* a closed, stale, foreign or wrong-kind handle, or 0 */
+#define DLAUNCH_ERROR_TENSOR 3    /* device, dtype, rank, shape, strides, alignment or read-only flag does not fit */
+#define DLAUNCH_ERROR_CONFIG 4    /* grid, block, cluster, shared memory or attribute does not fit device or kernel */
+#define DLAUNCH_ERROR_IMAGE 5     /* the image cannot be loaded: log, architectures and versions in the message */
+#define DLAUNCH_ERROR_NOT_FOUND 6 /* no such kernel, symbol or file: the name asked, the nearest there */
+#define DLAUNCH_ERROR_PROTOTYPE 7 /* the prototype's text is wrong (column), or contradicts the kernel */
+#define DLAUNCH_ERROR_NO_DRIVER 8 /* libcuda is absent, too old or broken: what was tried */
+#define DLAUNCH_ERROR_DRIVER 9    /* the driver refused: driver_code, its name and text, our explanation */
+#define DLAUNCH_ERROR_FAULT 10    /* the context is poisoned, or (simulator) a kernel did something wrong */
+#define DLAUNCH_ERROR_FORKED 11   /* called in a child made by fork */
 #define DLAUNCH_ERROR_UNSUPPORTED 12 /* needs a newer driver or another device; real PTX that the simulator lacks */
-#define DLAUNCH_ERROR_MEMORY 13     /* out of memory, host or device */
-#define DLAUNCH_ERROR_INTERNAL 14   /* a bug in dlaunch */
+#define DLAUNCH_ERROR_MEMORY 13      /* out of memory, host or device */
+#define DLAUNCH_ERROR_INTERNAL 14    /* a bug in dlaunch */
 
 typedef struct dlaunch_error {
   uint32_t struct_size; /* sizeof(dlaunch_error) */
   int32_t status;
-  int32_t driver_code;  /* the CUresult, or 0 */
-  int32_t argument;     /* the kernel argument at fault, as you count them from 0; -1 */
-  char message[1008];   /* always NUL-terminated; cut at a character */
+  int32_t driver_code; /* the CUresult, or 0 */
+  int32_t argument;    /* the kernel argument at fault, as you count them from 0; -1 */
+  char message[1008];  /* always NUL-terminated; cut at a character */
 } dlaunch_error;
 
 #define DLAUNCH_ERROR_INIT {sizeof(dlaunch_error), 0, 0, -1, {0}}
@@ -240,9 +240,9 @@ typedef struct dlaunch_driver_info_t {
   uint32_t struct_size; /* sizeof(dlaunch_driver_info_t) */
   int32_t version;      /* cuDriverGetVersion: 1000 * major + 10 * minor */
   int32_t devices;
-  char kind[8];         /* "cuda" or "sim" */
-  char path[256];       /* the driver library that was opened; "" for the simulator */
-  char reason[512];     /* why this driver */
+  char kind[8];     /* "cuda" or "sim" */
+  char path[256];   /* the driver library that was opened; "" for the simulator */
+  char reason[512]; /* why this driver */
 } dlaunch_driver_info_t;
 
 #define DLAUNCH_DRIVER_INFO_INIT {sizeof(dlaunch_driver_info_t), 0, 0, {0}, {0}, {0}}
@@ -309,8 +309,8 @@ dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunc
 
 /* dlaunch_library_load_file loads what dlaunch_library_load does, from a file.
  * A file that is not there is DLAUNCH_ERROR_NOT_FOUND. */
-dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options,
-                                         dlaunch_library *out, dlaunch_error *err);
+dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
+                                         dlaunch_error *err);
 
 /* dlaunch_library_kernel_count counts the kernels of a library. */
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err);
@@ -357,11 +357,11 @@ dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dla
 typedef struct dlaunch_parameter {
   uint32_t struct_size; /* sizeof(dlaunch_parameter) */
   uint32_t index;
-  char name[128];       /* from the prototype, else the PTX; "" when unknown */
-  char type[64];        /* as a prototype spells it, else the PTX type; "" when unknown */
-  uint64_t offset;      /* in the parameter buffer, in bytes */
+  char name[128];  /* from the prototype, else the PTX; "" when unknown */
+  char type[64];   /* as a prototype spells it, else the PTX type; "" when unknown */
+  uint64_t offset; /* in the parameter buffer, in bytes */
   uint64_t size;
-  uint32_t mode;        /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
+  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
   uint32_t reserved;
 } dlaunch_parameter;
 
@@ -394,9 +394,9 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 #define DLAUNCH_OUT 2u /* ... or writes; both: inout */
 
 typedef struct dlaunch_arg { /* 16 bytes, for ever */
-  uint16_t kind;  /* DLAUNCH_ARG_* */
-  uint16_t flags; /* DLAUNCH_IN, DLAUNCH_OUT */
-  uint32_t size;  /* of BYTES; else 0 */
+  uint16_t kind;             /* DLAUNCH_ARG_* */
+  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint32_t size;             /* of BYTES; else 0 */
   union {
     const DLTensor *tensor;
     struct DLManagedTensor *managed;
@@ -419,20 +419,19 @@ typedef struct dlaunch_attribute { /* any CUlaunchAttribute of cuda.h: 72 bytes 
 #define DLAUNCH_ZERO_GRID_OK 2u /* flags: a grid of 0 blocks is a launch that does nothing */
 
 typedef struct dlaunch_config {
-  uint32_t struct_size;  /* sizeof(dlaunch_config) */
-  uint32_t grid[3];      /* in blocks, always; 0 in y or z is 1, in x an error */
-  uint32_t block[3];     /* in threads; the same */
-  uint32_t cluster[3];   /* in blocks; 0 in x: none */
-  uint32_t shared_bytes; /* dynamic shared memory; above 48 KiB is opted into */
-  uint32_t flags;        /* DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK */
-  uint64_t stream;       /* see below */
+  uint32_t struct_size;                /* sizeof(dlaunch_config) */
+  uint32_t grid[3];                    /* in blocks, always; 0 in y or z is 1, in x an error */
+  uint32_t block[3];                   /* in threads; the same */
+  uint32_t cluster[3];                 /* in blocks; 0 in x: none */
+  uint32_t shared_bytes;               /* dynamic shared memory; above 48 KiB is opted into */
+  uint32_t flags;                      /* DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK */
+  uint64_t stream;                     /* see below */
   const dlaunch_attribute *attributes; /* borrowed */
   uint32_t num_attributes;             /* at most 14 */
   uint32_t reserved;
 } dlaunch_config;
 
-#define DLAUNCH_CONFIG_INIT \
-  {sizeof(dlaunch_config), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, NULL, 0, 0}
+#define DLAUNCH_CONFIG_INIT {sizeof(dlaunch_config), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, NULL, 0, 0}
 
 /*
  * A `uint64_t stream`, anywhere in this file, is a CUstream or cudaStream_t as

@@ -88,6 +88,7 @@ func (e *Engine) allocate(a *array) error {
 	if err := e.poisoned(); err != nil {
 		return err
 	}
+	e.graves.Reclaim()
 	e.sweep()
 	err := e.on(a.device, func(d *device) error {
 		r := e.allocateNow(d, a)

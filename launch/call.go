@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"fmt"
+
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -42,7 +44,7 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 		}
 		fault = exec.LaunchAgain(uint64(h), c.config, c.args)
 	}
-	return status.Errorf(status.Internal, "dlaunch_launch: kernel %q could not be prepared (reason %d)", c.kernel.name, fault.Reason)
+	return status.Errorf(status.Internal, "kernel %q could not be prepared (reason %d)", c.kernel.name, fault.Reason)
 }
 
 // mend removes what the executor stopped at, or explains why it stays.
@@ -75,7 +77,7 @@ func (e *Engine) attend() error {
 	word := exec.AttentionWord()
 	switch {
 	case word&exec.Exiting != 0:
-		err := status.Errorf(status.Driver, "dlaunch_launch: the process is exiting; the driver is not touched any more")
+		err := status.Errorf(status.Driver, "the process is exiting; the driver is not touched any more")
 		err.Driver = int32(driver.ResultDeinitialized)
 		return err
 	case word&exec.Poisoned != 0:
@@ -101,14 +103,14 @@ func (c *call) explainDriver(fault exec.Fault) error {
 	r := driver.Result(fault.DriverCode)
 	if e.driver.TakeReport != nil {
 		if report := e.driver.TakeReport(); report != "" {
-			err := status.Errorf(status.Fault, "dlaunch_launch: %s", report)
+			err := status.Errorf(status.Fault, "%s", report)
 			err.Driver = fault.DriverCode
 			return err
 		}
 	}
 	err := e.failure("cuLaunchKernelEx", r)
 	if se, ok := err.(*status.Error); ok && !r.Sticky() {
-		se.Message = "dlaunch_launch: kernel \"" + c.kernel.name + "\": " + se.Message + c.situation(int(fault.Found))
+		se.Message = fmt.Sprintf("kernel %q: %s%s", c.kernel.name, se.Message, c.situation(int(fault.Found)))
 	}
 	return err
 }

@@ -29,10 +29,17 @@ func (e *Engine) Close(h handles.Handle, kind handles.Kind) error {
 		return err
 	}
 	exec.Unpublish(uint64(h))
-	e.dropRetired()
-	e.graves.Retire(entry.Drop)
+	if mayWait(kind) {
+		e.dropRetired()
+		e.unloads.Retire(entry.Drop)
+	} else {
+		e.graves.Retire(entry.Drop)
+	}
 	return nil
 }
+
+// mayWait says whether the end of a thing may be that of a library.
+func mayWait(kind handles.Kind) bool { return kind == handles.Library || kind == handles.Kernel }
 
 // Retire is Close for finalizers: of any kind, and it never waits for the GPU.
 // Libraries and kernels are left to the next load, explicit close or drain.
@@ -42,14 +49,13 @@ func (e *Engine) Retire(h handles.Handle) error {
 		return err
 	}
 	exec.Unpublish(uint64(h))
-	switch entry.Kind {
-	case handles.Library, handles.Kernel:
-		e.retired.mu.Lock()
-		defer e.retired.mu.Unlock()
-		e.retired.entries = append(e.retired.entries, entry)
-	default:
+	if !mayWait(entry.Kind) {
 		e.graves.Retire(entry.Drop)
+		return nil
 	}
+	e.retired.mu.Lock()
+	defer e.retired.mu.Unlock()
+	e.retired.entries = append(e.retired.entries, entry)
 	return nil
 }
 
@@ -60,8 +66,9 @@ func (e *Engine) dropRetired() {
 	e.retired.entries = nil
 	e.retired.mu.Unlock()
 	for _, entry := range entries {
-		e.graves.Retire(entry.Drop)
+		e.unloads.Retire(entry.Drop)
 	}
+	e.unloads.Reclaim()
 }
 
 // Drain finishes all that closing left: it waits for the devices' work.
@@ -69,6 +76,7 @@ func (e *Engine) Drain() error {
 	e.dropRetired()
 	exec.AwaitLaunches()
 	e.graves.Reclaim()
+	e.unloads.Reclaim()
 	for index := range e.devices {
 		if e.inLimbo() == 0 {
 			break
@@ -84,5 +92,5 @@ func (e *Engine) Drain() error {
 func (e *Engine) pending() int {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
-	return e.graves.Reclaim() + e.inLimbo() + len(e.retired.entries)
+	return e.graves.Pending() + e.unloads.Pending() + e.inLimbo() + len(e.retired.entries)
 }

@@ -32,7 +32,8 @@ type Driver struct {
 // Engine is the library: one in a process.
 type Engine struct {
 	table   *handles.Table
-	graves  exec.Graves
+	graves  exec.Graves // of what goes without waiting for the GPU
+	unloads exec.Graves // of kernels and libraries: an unload waits for running kernels
 	limbo   limbo
 	retired retired
 

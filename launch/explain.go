@@ -11,7 +11,7 @@ import (
 // blame says which of the caller's arguments an error is about.
 func blame(err error, index int) error {
 	if se, ok := err.(*status.Error); ok {
-		se.Message = fmt.Sprintf("dlaunch_launch: argument %d: %s", index, se.Message)
+		se.Message = fmt.Sprintf("argument %d: %s", index, se.Message)
 		return se.At(index)
 	}
 	return err
@@ -44,7 +44,7 @@ func (c *call) explain(f exec.Fault) error {
 		return c.explainList(f)
 	}
 	code, text := c.explainArgument(f)
-	err := status.Errorf(code, "dlaunch_launch: kernel %q, argument %d%s: %s", c.kernel.name, f.Argument, c.argumentName(int(f.Argument)), text)
+	err := status.Errorf(code, "kernel %q, argument %d%s: %s", c.kernel.name, f.Argument, c.argumentName(int(f.Argument)), text)
 	return err.At(int(f.Argument))
 }
 
@@ -58,7 +58,6 @@ func (c *call) explainStale(f exec.Fault) error {
 	if f.Argument >= 0 {
 		se.Message = fmt.Sprintf("argument %d%s: %s", f.Argument, c.argumentName(int(f.Argument)), se.Message)
 	}
-	se.Message = "dlaunch_launch: " + se.Message
 	se.Argument = f.Argument
 	return se
 }
@@ -75,14 +74,14 @@ func (c *call) situation(device int) string {
 func (c *call) explainConfig(f exec.Fault) error {
 	name := c.kernel.name
 	say := func(format string, args ...any) error {
-		return status.Errorf(status.Config, "dlaunch_launch: kernel %q: %s", name, fmt.Sprintf(format, args...))
+		return status.Errorf(status.Config, "kernel %q: %s", name, fmt.Sprintf(format, args...))
 	}
 	switch f.Reason {
 	case exec.BadConfig:
 		if f.Found < 0 {
-			return status.Errorf(status.Argument, "dlaunch_launch: config is NULL; begin with DLAUNCH_CONFIG_INIT, and set grid and block")
+			return status.Errorf(status.Argument, "config is NULL; begin with DLAUNCH_CONFIG_INIT, and set grid and block")
 		}
-		return status.Errorf(status.Argument, "dlaunch_launch: config.struct_size is %d; sizeof(dlaunch_config), %d or more, is wanted", f.Found, f.Wanted)
+		return status.Errorf(status.Argument, "config.struct_size is %d; sizeof(dlaunch_config), %d or more, is wanted", f.Found, f.Wanted)
 	case exec.Grid:
 		if f.Found == 0 {
 			return say("grid.x is 0; at least one block is wanted (or DLAUNCH_ZERO_GRID_OK, for a launch that does nothing)")
@@ -104,7 +103,7 @@ func (c *call) explainConfig(f exec.Fault) error {
 		}
 		return say("%d launch attributes; at most %d are supported", f.Found, f.Wanted)
 	case exec.StreamDevice:
-		return status.Errorf(status.Tensor, "dlaunch_launch: kernel %q: the stream is of device %d, the tensors are on device %d", name, f.Found, f.Wanted)
+		return status.Errorf(status.Tensor, "kernel %q: the stream is of device %d, the tensors are on device %d", name, f.Found, f.Wanted)
 	}
 	return say("%d bytes of dynamic shared memory; %d are allowed", f.Found, f.Wanted)
 }
@@ -113,9 +112,9 @@ func (c *call) explainList(f exec.Fault) error {
 	k := c.kernel
 	switch f.Reason {
 	case exec.Count:
-		return status.Errorf(status.Argument, "dlaunch_launch: kernel %q takes %d arguments, %d given: %s", k.name, f.Wanted, f.Found, c.listArguments())
+		return status.Errorf(status.Argument, "kernel %q takes %d arguments, %d given: %s", k.name, f.Wanted, f.Found, c.listArguments())
 	case exec.NoArguments:
-		return status.Errorf(status.Argument, "dlaunch_launch: kernel %q: args is NULL with num_args %d", k.name, len(c.args))
+		return status.Errorf(status.Argument, "kernel %q: args is NULL with num_args %d", k.name, len(c.args))
 	}
 	p := k.proto.Params[k.derived[f.Axis]]
 	text := ""
@@ -127,7 +126,7 @@ func (c *call) explainList(f exec.Fault) error {
 	case exec.Unbound:
 		text = fmt.Sprintf("needs the size %s, which no tensor of this launch gives: all that have it are null", k.sizes[f.Found])
 	}
-	return status.Errorf(status.Argument, "dlaunch_launch: kernel %q: parameter %s = %s %s", k.name, p.Name, p.Fill, text)
+	return status.Errorf(status.Argument, "kernel %q: parameter %s = %s %s", k.name, p.Name, p.Fill, text)
 }
 
 func (c *call) listArguments() string {

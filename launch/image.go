@@ -9,6 +9,7 @@ import (
 	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
 	"dlaunch/internal/status"
+	"dlaunch/launch/spelling"
 )
 
 // The beginnings of what a driver loads. PTX is text; the rest:
@@ -181,7 +182,7 @@ func nearest(asked string, names []string) string {
 	const most = 4
 	var near, rest []string
 	for _, name := range names {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(asked)) || distance(asked, name) <= 1+len(asked)/3 {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(asked)) || spelling.Distance(asked, name) <= 1+len(asked)/3 {
 			near = append(near, fmt.Sprintf("%q", name))
 		} else {
 			rest = append(rest, fmt.Sprintf("%q", name))
@@ -195,24 +196,4 @@ func nearest(asked string, names []string) string {
 		near = append(near[:most:most], fmt.Sprintf("… (%d kernels)", len(names)))
 	}
 	return said + strings.Join(near, ", ")
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,7 +1,10 @@
 package launch
 
 import (
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
@@ -18,16 +21,20 @@ import (
 //     dlaunch_stream): an event recorded on it at the time of closing;
 //   - else (a foreign stream may be gone, and its number given out again): the next
 //     time that all of the device's work is known to be done.
+//
+// On the simulator a launch is over when it returns, so nothing waits there.
 type limbo struct {
 	mu      sync.Mutex
 	waiting []*soul
+
+	sweeping atomic.Bool // one thread asks the driver about events at a time
 }
 
 type soul struct {
 	array   *array
 	event   driver.Event
-	fenced  bool // event says when; else only the whole device does
-	settled bool
+	fenced  bool        // event says when; else only the whole device does
+	settled atomic.Bool // the device was idle since
 }
 
 // bury takes a closed array's memory, and frees what can be freed.
@@ -35,10 +42,9 @@ func (e *Engine) bury(a *array) {
 	s := &soul{array: a}
 	use := a.shared.Use()
 	switch {
-	case use.Anywhere:
-	case use.Nowhere:
-		s.settled = true
-	default:
+	case e.simulated() || use.Nowhere && !use.Anywhere:
+		s.settled.Store(true)
+	case !use.Anywhere:
 		e.fence(s, use)
 	}
 	e.limbo.mu.Lock()
@@ -76,27 +82,32 @@ func (e *Engine) fence(s *soul, use exec.Use) {
 	})
 }
 
-// sweep frees what nothing uses any more.
-func (e *Engine) sweep() {
+// sweep frees what nothing uses any more: false if another thread is at it. No
+// lock is held while the driver is asked.
+func (e *Engine) sweep() bool {
+	if !e.limbo.sweeping.CompareAndSwap(false, true) {
+		return false
+	}
+	defer e.limbo.sweeping.Store(false)
 	e.limbo.mu.Lock()
-	var free []*soul
-	kept := e.limbo.waiting[:0]
-	for _, s := range e.limbo.waiting {
-		if s.settled || s.fenced && e.driver.API.EventQuery(s.event) == driver.ResultSuccess {
-			free = append(free, s)
-		} else {
-			kept = append(kept, s)
+	asked := slices.Clone(e.limbo.waiting)
+	e.limbo.mu.Unlock()
+	done := map[*soul]bool{}
+	for _, s := range asked {
+		if s.settled.Load() || s.fenced && e.driver.API.EventQuery(s.event) == driver.ResultSuccess {
+			done[s] = true
 		}
 	}
-	clear(e.limbo.waiting[len(kept):])
-	e.limbo.waiting = kept
+	e.limbo.mu.Lock()
+	e.limbo.waiting = slices.DeleteFunc(e.limbo.waiting, func(s *soul) bool { return done[s] })
 	e.limbo.mu.Unlock()
-	for _, s := range free {
+	for s := range done {
 		if s.fenced {
 			e.driver.API.EventDestroy(s.event)
 		}
 		e.free(s.array)
 	}
+	return true
 }
 
 // settle runs wait, which returns when all of a device's work is done, and frees
@@ -115,10 +126,12 @@ func (e *Engine) settle(device int, wait func() error) error {
 	}
 	e.limbo.mu.Lock()
 	for _, s := range before {
-		s.settled = true
+		s.settled.Store(true)
 	}
 	e.limbo.mu.Unlock()
-	e.sweep()
+	for !e.sweep() { // another thread's sweep may have begun before
+		runtime.Gosched()
+	}
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (c *call) stageArgument(index int) error {
 		return blame(err, index)
 	}
 	if !view.C && view.Type.ItemBits()%8 != 0 {
-		return status.Errorf(status.Unsupported, "dlaunch_launch: argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
+		return status.Errorf(status.Unsupported, "argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
 			index, c.argumentName(index), view.Type).At(index)
 	}
 	if c.stage == nil {
@@ -92,7 +92,7 @@ func (c *call) beginStaging(index int) error {
 		if capturing, r := e.driver.API.StreamCapturing(native); r != driver.ResultSuccess {
 			return e.failure("cuStreamIsCapturing", r)
 		} else if capturing {
-			return status.Errorf(status.Tensor, "dlaunch_launch: argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
+			return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
 				index, c.argumentName(index)).At(index)
 		}
 		return nil

@@ -51,7 +51,8 @@ static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, 
     reason = dl_put_scalar(to, step->format, step->size, arg);
   }
   if (reason == DL_OK) return DL_OK;
-  return reason == DL_BYTES ? refuse(fault, reason, -1, arg->size, step->size) : refuse(fault, reason, -1, arg->kind, 0);
+  return reason == DL_BYTES ? refuse(fault, reason, -1, arg->size, step->size)
+                            : refuse(fault, reason, -1, arg->kind, 0);
 }
 
 static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
@@ -230,8 +231,7 @@ int32_t dl_device_of(const dlaunch_config *config, const dlaunch_arg *args, uint
   for (uint32_t i = 0; i < num_args && tensors < 0; i++) {
     const DLTensor *t;
     uint64_t flags;
-    if (is_tensor(&args[i]) && dl_tensor_of(&args[i], &t, &flags, fault) == DL_OK &&
-        t->device.device_type == kDLCUDA) {
+    if (is_tensor(&args[i]) && dl_tensor_of(&args[i], &t, &flags, fault) == DL_OK && t->device.device_type == kDLCUDA) {
       tensors = t->device.device_id;
     }
   }
@@ -255,8 +255,7 @@ static bool borrow_context(uint64_t stream, int32_t device, void **former) {
   return driver->ctx_set_current(wanted) == 0;
 }
 
-static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks,
-                      dl_fault *fault) {
+static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
   dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
@@ -286,8 +285,8 @@ static int32_t prefer_stale(const dlaunch_arg *args, uint32_t num_args, dl_fault
   return fault->reason;
 }
 
-static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, const dlaunch_arg *args,
-                                uint32_t num_args, const dl_hooks *hooks, dl_fault *fault) {
+static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                                const dl_hooks *hooks, dl_fault *fault) {
   uint64_t stream;
   int32_t device;
   if (config == NULL) return refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
@@ -314,16 +313,16 @@ static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, con
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
  * kernels need not even reserve the large one. */
-#define WITH_SCRATCH(name, bytes)                                                                                \
-  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const dlaunch_config *config,           \
-                                                const dlaunch_arg *args, uint32_t num_args,                      \
-                                                const dl_hooks *hooks, dl_fault *fault) {                        \
-    _Alignas(16) uint8_t params[bytes];                                                                          \
-    int64_t sizes[MAX_SIZES];                                                                                    \
-    uint64_t stream = config != NULL ? config->stream : 0;                                                       \
-    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .stream = stream, .device = -1};         \
-    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
-    return check_and_launch(&pack, config, args, num_args, hooks, fault);                                        \
+#define WITH_SCRATCH(name, bytes)                                                                                  \
+  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const dlaunch_config *config,             \
+                                                const dlaunch_arg *args, uint32_t num_args, const dl_hooks *hooks, \
+                                                dl_fault *fault) {                                                 \
+    _Alignas(16) uint8_t params[bytes];                                                                            \
+    int64_t sizes[MAX_SIZES];                                                                                      \
+    uint64_t stream = config != NULL ? config->stream : 0;                                                         \
+    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .stream = stream, .device = -1};           \
+    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range));  \
+    return check_and_launch(&pack, config, args, num_args, hooks, fault);                                          \
   }
 WITH_SCRATCH(with_small_scratch, SMALL_PARAMS)
 WITH_SCRATCH(with_large_scratch, LARGE_PARAMS)
@@ -334,8 +333,7 @@ static int32_t run(uint64_t handle, const dlaunch_config *config, const dlaunch_
   if (__builtin_expect(object == NULL, 0)) return refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
   const dl_kernel *kernel = (const dl_kernel *)object;
   bool small = kernel->program.params_size <= SMALL_PARAMS;
-  int32_t reason =
-      (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
+  int32_t reason = (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
   if (__builtin_expect(reason == DL_OK || reason == DL_DRIVER, 1)) return reason;
   return prefer_stale(args, num_args, fault);
 }

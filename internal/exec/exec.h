@@ -44,10 +44,10 @@ typedef struct dl_driver {
   int32_t (*ctx_set_current)(void *);
   int32_t (*ctx_get_device)(int32_t *);
   int32_t (*stream_get_ctx)(void *, void **);
-  int32_t device_type;  /* kDLCUDA, or kDLCPU on the simulator */
+  int32_t device_type; /* kDLCUDA, or kDLCPU on the simulator */
   int32_t num_devices;
-  uint64_t memory_base; /* on the simulator: device memory is [base, base + size) */
-  uint64_t memory_size; /* and every other address is the host's; 0 elsewhere */
+  uint64_t memory_base;                     /* on the simulator: device memory is [base, base + size) */
+  uint64_t memory_size;                     /* and every other address is the host's; 0 elsewhere */
   _Atomic(void *) contexts[DL_MAX_DEVICES]; /* primary contexts, once retained */
 } dl_driver;
 extern dl_driver dl_the_driver;
@@ -63,15 +63,15 @@ enum dl_op {
 };
 
 enum dl_format { /* how a number lies in the parameter buffer */
-  DL_FORMAT_NONE = 0,
-  DL_FORMAT_BOOL,
-  DL_FORMAT_SIGNED,
-  DL_FORMAT_UNSIGNED,
-  DL_FORMAT_FLOAT,   /* f16, f32, f64 by size */
-  DL_FORMAT_BFLOAT,  /* bf16 */
-  DL_FORMAT_BITS,    /* b8 ... b64: an integer that fits signed or unsigned */
-  DL_FORMAT_ADDRESS, /* unprototyped 8 bytes: tensor, pointer or integer */
-  DL_FORMAT_OPAQUE,  /* complex, f8 ...: only DLAUNCH_ARG_BYTES */
+                 DL_FORMAT_NONE = 0,
+                 DL_FORMAT_BOOL,
+                 DL_FORMAT_SIGNED,
+                 DL_FORMAT_UNSIGNED,
+                 DL_FORMAT_FLOAT,   /* f16, f32, f64 by size */
+                 DL_FORMAT_BFLOAT,  /* bf16 */
+                 DL_FORMAT_BITS,    /* b8 ... b64: an integer that fits signed or unsigned */
+                 DL_FORMAT_ADDRESS, /* unprototyped 8 bytes: tensor, pointer or integer */
+                 DL_FORMAT_OPAQUE,  /* complex, f8 ...: only DLAUNCH_ARG_BYTES */
 };
 
 enum {
@@ -100,11 +100,11 @@ typedef struct dl_dim { /* one extent that a prototype gives */
 
 enum { DL_TERM_SIZE = 1, DL_TERM_PARAMETER, DL_TERM_STRIDE };
 
-typedef struct dl_term {  /* a factor of `= expr` */
+typedef struct dl_term { /* a factor of `= expr` */
   uint8_t kind, format;
-  uint16_t index;         /* the size variable, or the step */
-  uint32_t offset;        /* PARAMETER: where it was packed ... */
-  uint32_t width;         /* ... and how wide it is; STRIDE: the axis */
+  uint16_t index;  /* the size variable, or the step */
+  uint32_t offset; /* PARAMETER: where it was packed ... */
+  uint32_t width;  /* ... and how wide it is; STRIDE: the axis */
 } dl_term;
 
 typedef struct dl_derived { /* a parameter that is filled in, never passed */
@@ -116,15 +116,15 @@ typedef struct dl_derived { /* a parameter that is filled in, never passed */
 
 typedef struct dl_limits { /* of one kernel on one device; Go fills it on demand */
   _Atomic uint32_t ready;
-  uint32_t threads;        /* the smaller of kernel's and device's */
+  uint32_t threads; /* the smaller of kernel's and device's */
   uint32_t block[3], grid[3];
   _Atomic uint32_t shared; /* dynamic shared memory that needs no opt-in now */
 } dl_limits;
 
 typedef struct dl_program {
   uint32_t num_steps, num_derived, num_sizes;
-  uint32_t params_size;       /* end of the last parameter */
-  const uint8_t *params;      /* the buffer's beginning: constants are in place */
+  uint32_t params_size;  /* end of the last parameter */
+  const uint8_t *params; /* the buffer's beginning: constants are in place */
   const dl_step *steps;
   const dl_dim *dims;
   const dl_derived *derived;
@@ -164,44 +164,44 @@ typedef struct dl_stream {
 
 enum dl_reason {
   DL_OK = 0,
-  DL_ATTENTION,       /* found: the attention word */
-  DL_STALE_KERNEL,    /* the kernel handle names nothing that is open */
-  DL_STALE_STREAM,    /* found: the dlaunch_stream */
-  DL_STALE_ARGUMENT,  /* found: the handle */
-  DL_CONFIG,          /* no config, or its struct_size (found) is too small */
-  DL_COUNT,           /* found, wanted: how many arguments */
-  DL_ARGUMENTS,       /* args is NULL */
-  DL_KIND,            /* found: the argument's kind, which the parameter cannot take */
-  DL_NULL,            /* a NULL pointer, or NONE where the parameter is not nullable */
-  DL_VERSION,         /* found: DLPack major version */
-  DL_RANGE,           /* an integer that the parameter cannot hold */
-  DL_PRECISION,       /* an integer that the float cannot hold exactly, or a finite
-                         number that would become infinite */
-  DL_BYTES,           /* found, wanted: bytes */
+  DL_ATTENTION,      /* found: the attention word */
+  DL_STALE_KERNEL,   /* the kernel handle names nothing that is open */
+  DL_STALE_STREAM,   /* found: the dlaunch_stream */
+  DL_STALE_ARGUMENT, /* found: the handle */
+  DL_CONFIG,         /* no config, or its struct_size (found) is too small */
+  DL_COUNT,          /* found, wanted: how many arguments */
+  DL_ARGUMENTS,      /* args is NULL */
+  DL_KIND,           /* found: the argument's kind, which the parameter cannot take */
+  DL_NULL,           /* a NULL pointer, or NONE where the parameter is not nullable */
+  DL_VERSION,        /* found: DLPack major version */
+  DL_RANGE,          /* an integer that the parameter cannot hold */
+  DL_PRECISION,      /* an integer that the float cannot hold exactly, or a finite
+                        number that would become infinite */
+  DL_BYTES,          /* found, wanted: bytes */
   DL_DTYPE,
-  DL_RANK,            /* found, wanted */
-  DL_EXTENT,          /* axis; found, wanted */
-  DL_NEGATIVE,        /* axis; found: a negative extent */
-  DL_OVERFLOW,        /* axis: the elements cannot be counted in 63 bits */
-  DL_LAYOUT,          /* axis; found, wanted: strides in elements */
-  DL_OVERLAP,         /* axis; found: the stride of an output that writes one place twice */
-  DL_NULL_DATA,       /* NULL data with elements */
-  DL_ALIGNMENT,       /* found: the address; wanted: bytes */
+  DL_RANK,      /* found, wanted */
+  DL_EXTENT,    /* axis; found, wanted */
+  DL_NEGATIVE,  /* axis; found: a negative extent */
+  DL_OVERFLOW,  /* axis: the elements cannot be counted in 63 bits */
+  DL_LAYOUT,    /* axis; found, wanted: strides in elements */
+  DL_OVERLAP,   /* axis; found: the stride of an output that writes one place twice */
+  DL_NULL_DATA, /* NULL data with elements */
+  DL_ALIGNMENT, /* found: the address; wanted: bytes */
   DL_READ_ONLY,
-  DL_DEVICE_TYPE,     /* found: DLDeviceType that this driver cannot reach */
-  DL_DEVICE,          /* found, wanted: device numbers of tensors */
-  DL_STREAM_DEVICE,   /* found: the stream's device, wanted: the tensors' */
-  DL_HOST,            /* a host tensor; found: 1 if it is marked in, out or inout */
-  DL_DERIVED_RANGE,   /* axis: which derived parameter; found: its value */
+  DL_DEVICE_TYPE,      /* found: DLDeviceType that this driver cannot reach */
+  DL_DEVICE,           /* found, wanted: device numbers of tensors */
+  DL_STREAM_DEVICE,    /* found: the stream's device, wanted: the tensors' */
+  DL_HOST,             /* a host tensor; found: 1 if it is marked in, out or inout */
+  DL_DERIVED_RANGE,    /* axis: which derived parameter; found: its value */
   DL_DERIVED_OVERFLOW, /* axis: which derived parameter: its value needs more than 64 bits */
-  DL_UNBOUND,         /* axis: which derived parameter; found: the size that no tensor gave */
-  DL_GRID,            /* axis; found, wanted: the limit */
-  DL_BLOCK,           /* axis, or -1 for the product; found, wanted: the limit */
-  DL_SHARED,          /* found, wanted: dynamic bytes that need no opt-in now */
-  DL_CLUSTER,         /* axis; found: blocks in the grid, wanted: a multiple of this */
-  DL_ATTRIBUTES,      /* found: too many launch attributes; wanted: the limit */
-  DL_LIMITS,          /* found: device whose limits Go has not filled yet */
-  DL_DRIVER,          /* driver_code: the driver refused the launch itself */
+  DL_UNBOUND,          /* axis: which derived parameter; found: the size that no tensor gave */
+  DL_GRID,             /* axis; found, wanted: the limit */
+  DL_BLOCK,            /* axis, or -1 for the product; found, wanted: the limit */
+  DL_SHARED,           /* found, wanted: dynamic bytes that need no opt-in now */
+  DL_CLUSTER,          /* axis; found: blocks in the grid, wanted: a multiple of this */
+  DL_ATTRIBUTES,       /* found: too many launch attributes; wanted: the limit */
+  DL_LIMITS,           /* found: device whose limits Go has not filled yet */
+  DL_DRIVER,           /* driver_code: the driver refused the launch itself */
 };
 
 typedef struct dl_fault {
@@ -214,9 +214,9 @@ typedef struct dl_fault {
 
 typedef struct dl_range { /* what an argument lets a kernel touch: for the simulator */
   uint32_t argument;
-  uint32_t flags;          /* DL_READ, DL_WRITTEN */
-  uint64_t data;           /* the first element's address */
-  uint64_t low, high;      /* [low, high) covers every element */
+  uint32_t flags;     /* DL_READ, DL_WRITTEN */
+  uint64_t data;      /* the first element's address */
+  uint64_t low, high; /* [low, high) covers every element */
   uint32_t dtype;
 } dl_range;
 
@@ -240,8 +240,8 @@ typedef struct dl_hooks {
  * dl_execute launches, or says in *fault why not and returns its reason. A
  * caller's memory is read before the driver's launch is called, never after.
  */
-int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args,
-                   uint32_t num_args, const dl_hooks *hooks, dl_fault *fault);
+int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                   const dl_hooks *hooks, dl_fault *fault);
 
 /* dl_execute for a launch that Go has mended. */
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
@@ -303,8 +303,8 @@ typedef struct dl_pack {
   const dl_kernel *kernel;
   uint8_t *params;
   int64_t *sizes;
-  uint64_t stream; /* as the caller gave it */
-  int32_t device;  /* of the first device tensor; -1 */
+  uint64_t stream;  /* as the caller gave it */
+  int32_t device;   /* of the first device tensor; -1 */
   dl_range *ranges; /* NULL unless the launch is simulated */
   uint32_t num_ranges;
 } dl_pack;

@@ -93,6 +93,13 @@ func (g *Graves) Reclaim() int {
 	return len(kept)
 }
 
+// Pending counts what is not buried yet.
+func (g *Graves) Pending() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.pending)
+}
+
 // AwaitLaunches returns when every launch that has begun by now is over. A
 // launch can block as long as the driver's queue is full.
 func AwaitLaunches() {

@@ -73,8 +73,8 @@ static int32_t put_bits(uint8_t *to, uint32_t size, uint64_t value) {
 static int32_t put_wide(uint8_t *to, uint8_t format, uint32_t size, uint64_t value, bool negative) {
   uint32_t bits = 8 * size;
   bool fits_unsigned = !negative && (size >= 8 || value >> bits == 0);
-  bool fits_signed = negative ? size >= 8 || (int64_t)value >= -(INT64_C(1) << (bits - 1))
-                              : value >> (size >= 8 ? 63 : bits - 1) == 0;
+  bool fits_signed =
+      negative ? size >= 8 || (int64_t)value >= -(INT64_C(1) << (bits - 1)) : value >> (size >= 8 ? 63 : bits - 1) == 0;
   switch (format) {
     case DL_FORMAT_BOOL:
       return !negative && value <= 1 ? put_bits(to, size, value) : DL_RANGE;

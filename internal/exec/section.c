@@ -9,9 +9,9 @@
 
 _Atomic uint32_t dl_attention;
 
-static _Atomic(dl_thread *) threads;     /* every record ever made; none is freed */
-static pthread_key_t leaving;            /* its destructor gives a record back */
-static _Atomic bool asymmetric;          /* membarrier serves: a section need not fence */
+static _Atomic(dl_thread *) threads; /* every record ever made; none is freed */
+static pthread_key_t leaving;        /* its destructor gives a record back */
+static _Atomic bool asymmetric;      /* membarrier serves: a section need not fence */
 static __thread dl_thread *mine __attribute__((tls_model("initial-exec")));
 
 static void thread_ends(void *record) {
@@ -19,9 +19,7 @@ static void thread_ends(void *record) {
   atomic_store_explicit(&((dl_thread *)record)->used, 0, memory_order_release);
 }
 
-static void forked(void) {
-  atomic_fetch_or(&dl_attention, DL_FORKED);
-}
+static void forked(void) { atomic_fetch_or(&dl_attention, DL_FORKED); }
 
 /* When the library is loaded: a fork before its first call is a fork all the same. */
 __attribute__((constructor)) static void load(void) {

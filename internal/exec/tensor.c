@@ -46,9 +46,7 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
 }
 
 /* The dl_tensor that a handle's DLTensor is part of. */
-static dl_tensor *owner_of(const DLTensor *t) {
-  return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor));
-}
+static dl_tensor *owner_of(const DLTensor *t) { return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor)); }
 
 /* Where an array is in use is what its memory waits for when it is closed. */
 static void remember_stream(dl_tensor *tensor, uint64_t stream) {

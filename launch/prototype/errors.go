@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"dlaunch/internal/status"
+	"dlaunch/launch/spelling"
 )
 
 // errorAt words a refusal: the column, what is wrong, and the place shown.
@@ -71,7 +72,7 @@ func quote(text string) string {
 func didYouMean(word string, known []string) string {
 	best, least := "", 3 // more than two edits are another word
 	for _, candidate := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least && d < len(candidate) {
+		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(candidate)); d < least && d < len(candidate) {
 			best, least = candidate, d
 		}
 	}
@@ -79,28 +80,4 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return "; did you mean " + best + "?"
-}
-
-// distance counts the insertions, deletions and replacements between two words.
-func distance(a, b string) int {
-	if len(a) > len(b)+2 || len(b) > len(a)+2 {
-		return 3 // too far: and a long word costs nothing
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
