@@ -22,6 +22,8 @@ type array struct {
 	shared  *exec.Tensor
 }
 
+func (a *array) sharedTensor() *exec.Tensor { return a.shared }
+
 // counter sums up what is alive.
 type counter = atomic.Int64
 
@@ -57,8 +59,8 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 }
 
 func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
-	if err := dtype.Check(); err != nil {
-		return 0, err
+	if _, err := dlpack.ParseType(dtype.String()); err != nil {
+		return 0, status.Errorf(status.Argument, "dtype {code %d, bits %d, lanes %d} is none that DLPack 1.3 has", dtype.Code, dtype.Bits, dtype.Lanes)
 	}
 	const maxRank = 64
 	if len(shape) > maxRank {

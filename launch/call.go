@@ -20,7 +20,11 @@ type call struct {
 	kernel *kernel
 	config *exec.Config
 	args   []exec.Arg
-	stage  *staging
+
+	place   *place
+	staged  []*hostTensor
+	scratch []uint64 // an address for each derived parameter, once it is there
+	memory  []orderedMemory
 }
 
 // Launch goes on where the executor stopped: fault says why. What can be mended
@@ -34,15 +38,15 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 	defer entry.Drop()
 	c.entry, c.kernel = entry, entry.Value.(*kernel)
 	e.slow.add(fault.Reason)
-	defer c.discard()
+	defer c.clean()
 	for range maxMends {
 		if fault.Reason == exec.OK {
-			return c.finish()
+			return c.bringBack()
 		}
 		if err := c.mend(fault); err != nil {
 			return err
 		}
-		fault = exec.LaunchAgain(uint64(h), c.config, c.args)
+		fault = exec.LaunchAgain(uint64(h), c.config, c.args, c.scratch)
 	}
 	return status.Errorf(status.Internal, "kernel %q could not be prepared (reason %d)", c.kernel.name, fault.Reason)
 }
@@ -65,7 +69,9 @@ func (c *call) mend(fault exec.Fault) error {
 		if fault.Found == 0 {
 			return c.explain(fault)
 		}
-		return c.stageArgument(int(fault.Argument))
+		return c.stage()
+	case exec.Scratch:
+		return c.giveScratch()
 	case exec.DriverRefused:
 		return c.explainDriver(fault)
 	}

@@ -42,7 +42,7 @@ func (e *Engine) Close(h handles.Handle, kind handles.Kind) error {
 func mayWait(kind handles.Kind) bool { return kind == handles.Library || kind == handles.Kernel }
 
 // Retire is Close for finalizers: of any kind, and it never waits for the GPU.
-// Libraries and kernels are left to the next load, explicit close or drain.
+// What ends a library is left to the next load, explicit close or drain.
 func (e *Engine) Retire(h handles.Handle) error {
 	entry, err := e.table.Close(h, handles.Any)
 	if err != nil {
@@ -53,10 +53,32 @@ func (e *Engine) Retire(h handles.Handle) error {
 		e.graves.Retire(entry.Drop)
 		return nil
 	}
+	if k, ok := entry.Value.(*kernel); ok {
+		if library, err := e.table.Acquire(k.library, handles.Library); err == nil { // open: the kernel is not its last holder
+			e.graves.Retire(func() {
+				entry.Drop()
+				e.letGo(library)
+			})
+			return nil
+		}
+	}
+	e.leaveForLater(entry)
+	return nil
+}
+
+// letGo drops a reference without ending a library in this call.
+func (e *Engine) letGo(library *handles.Entry) {
+	if e.Check(library.Handle, handles.Library) == nil {
+		library.Drop() // not the last: its owner's is left
+	} else {
+		e.leaveForLater(library)
+	}
+}
+
+func (e *Engine) leaveForLater(entry *handles.Entry) {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
 	e.retired.entries = append(e.retired.entries, entry)
-	return nil
 }
 
 // dropRetired finishes what Retire left.

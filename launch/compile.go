@@ -12,10 +12,14 @@ type compiled struct {
 	program    exec.Program
 	parameters []Parameter          // the full list
 	arguments  []int                // the parameter of each argument of the caller
-	derived    []int                // the parameter of each exec.Derived
+	derived    []int                // the parameter of each exec.Derived ...
+	scratch    []scratch            // ... and what memory it asks for
 	sizes      []string             // names of the size variables
 	proto      *prototype.Prototype // nil without one
 }
+
+// scratch is memory that a launch gives its kernel: bytes for each block.
+type scratch struct{ bytes, align uint64 }
 
 // dtypeBits spells a DLDataType as the executor compares it.
 func dtypeBits(t dlpack.DataType) uint32 {
@@ -52,7 +56,7 @@ func compile(kernel string, proto *prototype.Prototype, slots []slot) (*compiled
 		c.untyped(slots)
 		return c, nil
 	}
-	if err := agree(kernel, proto, slots); err != nil {
+	if slots, err = agree(kernel, proto, slots); err != nil {
 		return nil, err
 	}
 	if len(proto.Sizes) > exec.MaxSizes {
@@ -63,9 +67,6 @@ func compile(kernel string, proto *prototype.Prototype, slots []slot) (*compiled
 	for i := range proto.Params {
 		p := &proto.Params[i]
 		c.parameters = append(c.parameters, Parameter{p.Name, p.Type(), slots[i].offset, slots[i].size, modeFlags(p.Mode)})
-		if err := supported(kernel, p); err != nil {
-			return nil, err
-		}
 		if p.Fill == nil {
 			steps[i] = len(c.program.Steps)
 			c.arguments = append(c.arguments, i)
@@ -80,26 +81,6 @@ func compile(kernel string, proto *prototype.Prototype, slots []slot) (*compiled
 		}
 	}
 	return c, nil
-}
-
-// supported refuses what the grammar has and the executor has not.
-func supported(kernel string, p *prototype.Param) error {
-	word := ""
-	switch {
-	case p.Attrs.View:
-		word = "@view"
-	case p.Attrs.Numba:
-		word = "@numba"
-	case p.Attrs.Multiple != 0:
-		word = "@multiple"
-	case p.Attrs.Peer:
-		word = "@peer"
-	case p.Fill != nil && p.Fill.Factors[0].Kind == prototype.Scratch:
-		word = "scratch()"
-	default:
-		return nil
-	}
-	return status.Errorf(status.Unsupported, "prototype of %q, column %d: %s is not supported by this version of dlaunch", kernel, p.Column, word)
 }
 
 func modeFlags(m prototype.Mode) uint32 {
@@ -128,6 +109,9 @@ func formatOf(s prototype.Scalar) uint8 {
 		return exec.FormatFloat
 	case dlpack.Bfloat:
 		return exec.FormatBFloat
+	case dlpack.Float8E3M4, dlpack.Float8E4M3, dlpack.Float8E4M3B11, dlpack.Float8E4M3FN, dlpack.Float8E4M3FNUZ,
+		dlpack.Float8E5M2, dlpack.Float8E5M2FNUZ:
+		return exec.FormatFloat8 + s.Type.Code - dlpack.Float8E3M4
 	}
 	return exec.FormatOpaque
 }
@@ -136,7 +120,7 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 	step := exec.Step{Offset: uint32(s.offset), Size: uint32(s.size), Align: p.Attrs.Align}
 	switch {
 	case p.Tensor:
-		step.Op, step.Format = exec.OpTensor, exec.FormatOpaque
+		step.Op, step.Format, step.Form = exec.OpTensor, exec.FormatOpaque, form(p)
 		step.Flags = exec.Marked | tensorFlags(p)
 		step.Rank, step.Dims = uint8(len(p.Dims)), uint32(len(c.program.Dims))
 		step.DType, step.DTypeMask = dtypeBits(p.Scalar.Type), maskExact
@@ -155,21 +139,36 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		step.Op, step.Format = exec.OpBytes, exec.FormatOpaque
 	default:
 		step.Op, step.Format = exec.OpScalar, formatOf(p.Scalar)
+		if p.Attrs.Multiple != 0 {
+			step.Flags, step.Dims = exec.Multiple, uint32(len(c.program.Dims))
+			c.program.Dims = append(c.program.Dims, exec.Dim{Size: exec.FixedExtent, Value: p.Attrs.Multiple})
+		}
 	}
 	return step
 }
 
-func tensorFlags(p *prototype.Param) uint8 {
-	var flags uint8
+func form(p *prototype.Param) uint8 {
+	switch {
+	case p.Attrs.View:
+		return exec.FormView
+	case p.Attrs.Numba:
+		return exec.FormNumba
+	}
+	return exec.FormPointer
+}
+
+func tensorFlags(p *prototype.Param) uint16 {
+	var flags uint16
 	for _, f := range []struct {
 		set bool
-		bit uint8
+		bit uint16
 	}{
 		{p.Nullable, exec.Nullable},
 		{p.Mode != prototype.In, exec.Written},
 		{p.Mode != prototype.Out, exec.Read},
 		{p.Attrs.Fortran, exec.Fortran},
-		{p.Attrs.Strided, exec.Strided},
+		{p.Attrs.Strided || p.Attrs.View && !p.Attrs.Fortran, exec.Strided}, // a view has its strides with it
+		{p.Attrs.Peer, exec.Peer},
 		{p.OpenRank, exec.OpenRank},
 	} {
 		if f.set {
@@ -197,6 +196,12 @@ func (c *compiled) fill(kernel string, i int, slots []slot, steps []int) error {
 	if p.Pointer {
 		format = exec.FormatAddress
 	}
+	if f := p.Fill.Factors[0]; f.Kind == prototype.Scratch {
+		c.derived = append(c.derived, i)
+		c.scratch = append(c.scratch, scratch{uint64(f.Value), uint64(f.Align)})
+		c.program.Derived = append(c.program.Derived, exec.Derived{IsScratch: true, Offset: uint32(s.offset), Size: uint32(s.size)})
+		return nil
+	}
 	factor, constant := p.Fill.Constant()
 	if constant {
 		packed, ok := exec.PackInteger(format, int(s.size), factor)
@@ -219,8 +224,9 @@ func (c *compiled) fill(kernel string, i int, slots []slot, steps []int) error {
 			c.program.Terms = append(c.program.Terms, exec.Term{Kind: exec.TermStride, Index: uint16(steps[f.Index]), Width: uint32(f.Axis)})
 		}
 	}
-	d.NumTerms = uint32(len(c.program.Terms)) - d.Terms
+	d.NumTerms, d.Multiple = uint32(len(c.program.Terms))-d.Terms, p.Attrs.Multiple
 	c.derived = append(c.derived, i)
+	c.scratch = append(c.scratch, scratch{})
 	c.program.Derived = append(c.program.Derived, d)
 	return nil
 }

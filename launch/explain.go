@@ -38,9 +38,9 @@ func (c *call) explain(f exec.Fault) error {
 	switch f.Reason {
 	case exec.StaleKernel, exec.StaleArgument, exec.StaleStream:
 		return c.explainStale(f)
-	case exec.BadConfig, exec.Grid, exec.Block, exec.Shared, exec.Cluster, exec.Attributes, exec.StreamDevice:
+	case exec.BadConfig, exec.ConfigBits, exec.Grid, exec.Block, exec.Shared, exec.Cluster, exec.Attributes, exec.StreamDevice:
 		return c.explainConfig(f)
-	case exec.Count, exec.NoArguments, exec.DerivedRange, exec.DerivedOverflow, exec.Unbound:
+	case exec.Count, exec.NoArguments, exec.DerivedRange, exec.DerivedOverflow, exec.DerivedMultiple, exec.Unbound:
 		return c.explainList(f)
 	}
 	code, text := c.explainArgument(f)
@@ -82,6 +82,8 @@ func (c *call) explainConfig(f exec.Fault) error {
 			return status.Errorf(status.Argument, "config is NULL; begin with DLAUNCH_CONFIG_INIT, and set grid and block")
 		}
 		return status.Errorf(status.Argument, "config.struct_size is %d; sizeof(dlaunch_config), %d or more, is wanted", f.Found, f.Wanted)
+	case exec.ConfigBits:
+		return say("config.flags has unknown bits (%#x), or config.reserved is not 0; DLAUNCH_COOPERATIVE and DLAUNCH_ZERO_GRID_OK are known", f.Found)
 	case exec.Grid:
 		if f.Found == 0 {
 			return say("grid.x is 0; at least one block is wanted (or DLAUNCH_ZERO_GRID_OK, for a launch that does nothing)")
@@ -96,6 +98,9 @@ func (c *call) explainConfig(f exec.Fault) error {
 		}
 		return say("block.%s is %d; the device allows %d", axisNames[f.Axis], f.Found, f.Wanted)
 	case exec.Cluster:
+		if f.Wanted == 0 {
+			return say("cluster.x is 0, but another of its extents is not; 0 in x means no cluster")
+		}
 		return say("grid.%s is %d, which is no multiple of the cluster's %d", axisNames[f.Axis], f.Found, f.Wanted)
 	case exec.Attributes:
 		if f.Wanted == 0 {
@@ -114,7 +119,7 @@ func (c *call) explainList(f exec.Fault) error {
 	case exec.Count:
 		return status.Errorf(status.Argument, "kernel %q takes %d arguments, %d given: %s", k.name, f.Wanted, f.Found, c.listArguments())
 	case exec.NoArguments:
-		return status.Errorf(status.Argument, "kernel %q: args is NULL with num_args %d", k.name, len(c.args))
+		return status.Errorf(status.Argument, "kernel %q: args is NULL with num_args %d", k.name, f.Found)
 	}
 	p := k.proto.Params[k.derived[f.Axis]]
 	text := ""
@@ -123,6 +128,8 @@ func (c *call) explainList(f exec.Fault) error {
 		text = fmt.Sprintf("is %d, which %s cannot hold", f.Found, p.Type())
 	case exec.DerivedOverflow:
 		text = "needs more than 64 bits"
+	case exec.DerivedMultiple:
+		text = fmt.Sprintf("is %d, which is no multiple of %d (@multiple)", f.Found, f.Wanted)
 	case exec.Unbound:
 		text = fmt.Sprintf("needs the size %s, which no tensor of this launch gives: all that have it are null", k.sizes[f.Found])
 	}
@@ -139,12 +146,24 @@ func (c *call) listArguments() string {
 		if p.Name != "" {
 			text += p.Name + ": "
 		}
+		text += modeWord(p)
 		if p.Type == "" {
 			text += fmt.Sprintf("%d bytes", p.Size)
 		}
 		text += p.Type
 	}
 	return "(" + text + ")"
+}
+
+// modeWord is what stands before the type of what a kernel writes.
+func modeWord(p *Parameter) string {
+	switch p.Mode {
+	case exec.ArgOut:
+		return "out "
+	case exec.ArgIn | exec.ArgOut:
+		return "inout "
+	}
+	return ""
 }
 
 // kindNames names what dlaunch_arg.kind says.
@@ -182,8 +201,17 @@ func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
 		if a.Kind != exec.ArgNone {
 			return status.Argument, "the pointer is NULL"
 		}
-		return status.Argument, fmt.Sprintf("a null given, %s wanted; declare it with ? to allow a null", wanted)
+		hint := ""
+		if c.step(f).Op == exec.OpTensor {
+			hint = "; declare it with ? to allow a null"
+		}
+		return status.Argument, fmt.Sprintf("a null given, %s wanted%s", wanted, hint)
+	case exec.NotMultiple:
+		return status.Argument, fmt.Sprintf("%d is no multiple of %d (@multiple)", f.Found, f.Wanted)
 	case exec.OutOfRange:
+		if a.Kind == exec.ArgBool {
+			return status.Argument, fmt.Sprintf("a bool is 0 or 1; %d given", a.Value)
+		}
 		return status.Argument, fmt.Sprintf("%s is out of range for %s", valueOf(a), wanted)
 	case exec.Precision:
 		if a.Kind == exec.ArgFloat {
@@ -193,8 +221,11 @@ func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
 	case exec.Bytes:
 		return status.Argument, fmt.Sprintf("%d bytes given, %d wanted", f.Found, f.Wanted)
 	}
-	return status.Tensor, explainTensor(f, wanted)
+	return status.Tensor, explainTensor(f, wanted, c.step(f))
 }
+
+// step is how the executor saw the argument at fault.
+func (c *call) step(f exec.Fault) *exec.Step { return &c.kernel.program.Steps[f.Argument] }
 
 // wanted says what a parameter is declared as.
 func (c *call) wanted(index int) string {
@@ -210,17 +241,19 @@ func (c *call) hint(index int, a *exec.Arg) string {
 	switch {
 	case a.Kind == exec.ArgFloat && step.Op == exec.OpUntyped:
 		return "; nothing says that the parameter is a float: give the kernel a prototype"
-	case a.Kind == exec.ArgFloat:
+	case a.Kind == exec.ArgFloat && (step.Format == exec.FormatSigned || step.Format == exec.FormatUnsigned):
 		return "; convert it to an integer"
+	case step.Op == exec.OpScalar && (a.Kind == exec.ArgHandle || a.Kind >= exec.ArgTensor && a.Kind <= exec.ArgVersioned):
+		return "; pass the number itself (of an array of one element, its item)"
 	case step.Op == exec.OpScalar && step.Format == exec.FormatOpaque || step.Op == exec.OpBytes:
 		return fmt.Sprintf("; pass its %d bytes", step.Size)
-	case step.Op == exec.OpTensor:
+	case step.Op == exec.OpTensor && a.Kind == exec.ArgPointer:
 		return "; a raw address has nothing to check: declare the parameter ptr to pass one"
 	}
 	return ""
 }
 
-func explainTensor(f exec.Fault, wanted string) string {
+func explainTensor(f exec.Fault, wanted string, step *exec.Step) string {
 	switch f.Reason {
 	case exec.Version:
 		return fmt.Sprintf("the tensor is of DLPack %d.x, %d.x wanted", f.Found, f.Wanted)
@@ -229,13 +262,17 @@ func explainTensor(f exec.Fault, wanted string) string {
 	case exec.Rank:
 		return fmt.Sprintf("a tensor of %d dimensions given, %s wanted (%d)", f.Found, wanted, f.Wanted)
 	case exec.Extent:
-		return fmt.Sprintf("axis %d has the extent %d, %d wanted (%s): a size has one value in a launch", f.Axis, f.Found, f.Wanted, wanted)
+		return fmt.Sprintf("axis %d has the extent %d, %d wanted: it is %s, and a size has one value in a launch", f.Axis, f.Found, f.Wanted, wanted)
 	case exec.Negative:
 		return fmt.Sprintf("axis %d has the extent %d; 0 or more wanted", f.Axis, f.Found)
 	case exec.Overflow:
 		return fmt.Sprintf("the shape has more than 2^63-1 elements (axis %d has the extent %d)", f.Axis, f.Found)
 	case exec.Layout:
-		return fmt.Sprintf("axis %d has the stride %d, %d wanted: %s is contiguous; make a contiguous copy, or declare the parameter @strided", f.Axis, f.Found, f.Wanted, wanted)
+		order := "C order (the last axis fastest); make a contiguous copy"
+		if step.Flags&exec.Fortran != 0 {
+			order = "Fortran order (@fortran: the first axis fastest); make such a copy"
+		}
+		return fmt.Sprintf("axis %d has the stride %d, %d wanted: %s is in %s, or declare the parameter @strided", f.Axis, f.Found, f.Wanted, wanted, order)
 	case exec.Overlap:
 		return fmt.Sprintf("the kernel writes it, but axis %d (stride %d) makes elements share memory", f.Axis, f.Found)
 	case exec.NullData:

@@ -194,15 +194,15 @@ func config() *exec.Config {
 
 // run launches as the gate does: the executor first, then what Go does about it.
 func run(e *launch.Engine, k handles.Handle, cfg *exec.Config, args ...exec.Arg) error {
-	fault := exec.LaunchAgain(uint64(k), cfg, args)
+	fault := exec.LaunchAgain(uint64(k), cfg, args, nil)
 	if fault.Reason == exec.OK {
 		return nil
 	}
 	return e.Launch(k, cfg, args, fault)
 }
 
-// hostTensor is a DLTensor of f32 in Go memory that stays in place.
-type hostTensor struct {
+// rawTensor is a DLTensor of f32 in Go memory that stays in place.
+type rawTensor struct {
 	data           unsafe.Pointer
 	device, number int32
 	ndim           int32
@@ -213,7 +213,7 @@ type hostTensor struct {
 
 func tensorArg(t *testing.T, data []float32, device int32, shape, strides []int64) exec.Arg {
 	t.Helper()
-	x := &hostTensor{device: device, ndim: int32(len(shape)), dtype: 2 | 32<<8 | 1<<16}
+	x := &rawTensor{device: device, ndim: int32(len(shape)), dtype: 2 | 32<<8 | 1<<16}
 	var pinner runtime.Pinner
 	t.Cleanup(pinner.Unpin)
 	if len(data) > 0 {

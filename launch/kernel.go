@@ -1,6 +1,10 @@
 package launch
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -11,12 +15,14 @@ import (
 // kernel is what a dlaunch_kernel stands for.
 type kernel struct {
 	*compiled
-	name   string
-	native driver.Kernel
-	shared *exec.Kernel
+	name    string
+	library handles.Handle
+	native  driver.Kernel
+	shared  *exec.Kernel
 }
 
-// GetKernel looks a kernel up by name or prototype, and compiles its launches.
+// GetKernel looks a kernel up by name or prototype, and compiles its launches. A
+// name alone takes the prototype that the image carries, if it does.
 func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error) {
 	holder, err := e.table.Acquire(h, handles.Library)
 	if err != nil {
@@ -28,6 +34,7 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	if err != nil {
 		return 0, err
 	}
+	k.library = h
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
@@ -60,20 +67,67 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		var r driver.Result
 		if k.native, r = e.driver.API.LibraryKernel(lib.native, k.name); r != driver.ResultSuccess {
 			if r == driver.ResultNotFound {
-				err := status.Errorf(status.NotFound, "no kernel %q in %s; %s", k.name, lib.label, nearest(k.name, lib.names))
+				err := status.Errorf(status.NotFound, "no kernel %q in %s; %s%s", k.name, lib.label, nearest(k.name, lib.names), almostPrototype(k.name, lib.names))
 				err.Driver = int32(r)
 				return err
 			}
 			return e.imageError(lib, nil, d, r)
 		}
-		slots, err := e.slotsOf(lib, k.name, k.native, proto)
-		if err != nil {
-			return err
+		if proto == nil {
+			return e.compileCarried(lib, k)
 		}
-		k.compiled, err = compile(k.name, proto, slots)
-		return err
+		return e.compileKernel(lib, k, proto)
 	})
 	return k, err
+}
+
+func (e *Engine) compileKernel(lib *library, k *kernel, proto *prototype.Prototype) error {
+	slots, err := e.slotsOf(lib, k.name, k.native, proto)
+	if err != nil {
+		return err
+	}
+	k.compiled, err = compile(k.name, proto, slots)
+	return err
+}
+
+func (e *Engine) compileCarried(lib *library, k *kernel) error {
+	proto, err := lib.carried.prototype(k.name)
+	if err != nil {
+		return err
+	}
+	if err = e.compileKernel(lib, k, proto); err != nil && proto != nil {
+		return carriedError(k.name, err)
+	}
+	return err
+}
+
+// KernelPrototype spells the prototype that a kernel is launched by, "" if there
+// is none.
+func (e *Engine) KernelPrototype(h handles.Handle) (string, error) {
+	entry, err := e.table.Get(h, handles.Kernel)
+	if err != nil {
+		return "", err
+	}
+	k := entry.Value.(*kernel)
+	if k.proto == nil {
+		return "", nil
+	}
+	named := *k.proto
+	named.Name = k.name
+	return named.String(), nil
+}
+
+// almostPrototype says that a text which begins with a kernel's name and a bracket
+// was perhaps to be a prototype; the text was taken for a name.
+func almostPrototype(text string, names []string) string {
+	name, rest, bracket := strings.Cut(text, "(")
+	if !bracket || !slices.Contains(names, strings.TrimSpace(name)) {
+		return ""
+	}
+	if !strings.HasSuffix(text, ")") {
+		return `; a prototype ends with ")"`
+	}
+	return fmt.Sprintf("; a prototype gives each parameter a name, a colon and a type, as in (x: f32[n], ...); found (%s", rest)
 }
 
 // KernelParameter describes parameter index of the full list.

@@ -101,7 +101,7 @@ func TestWhatALaunchIsRefusedFor(t *testing.T) {
 		code  status.Code
 		parts []string
 	}{
-		{"too few", typed, []exec.Arg{float(1)}, status.Argument, []string{"takes 3 arguments, 1 given", "a: f32, x: f32[n], y: f32[n]"}},
+		{"too few", typed, []exec.Arg{float(1)}, status.Argument, []string{"takes 3 arguments, 1 given", "a: f32, x: f32[n], y: inout f32[n]"}},
 		{"too many", typed, []exec.Arg{float(1), vector(), vector(), integer}, status.Argument, []string{"takes 3 arguments, 4 given"}},
 		{"a tensor for a scalar", typed, []exec.Arg{vector(), vector(), vector()}, status.Argument, []string{"argument 0 (a)", "a tensor given, f32 wanted"}},
 		{"a scalar for a tensor", typed, []exec.Arg{float(1), integer, vector()}, status.Argument, []string{"argument 1 (x)", "an integer given, f32[n] wanted"}},
@@ -138,7 +138,8 @@ func TestKernelsAreFound(t *testing.T) {
 		{"saxpy(a: f64, x: f32[n], y: f32[n], n: i32)", status.Prototype, []string{"parameter 0 (a: f64) has 8 bytes", "has 4"}},
 		{"saxpy(a: i32, x: f32[n], y: f32[n], n: i32)", status.Prototype, []string{"declared i32", ".f32"}},
 		{"saxpy(a: f32, x: f32[n], y: f32[n], n: f32)", status.Prototype, []string{"declared f32", ".u32"}},
-		{"saxpy(a: f32, x: f32[n] @view, y: f32[n], n: i32)", status.Unsupported, []string{"@view"}},
+		{"saxpy(a: f32, x: f32[n] @view, y: f32[n], n: i32)", status.Prototype, []string{"has 24 bytes", "has 8"}},
+		{"saxpy(a: f32, x: f32[n] @numba, y: f32[n], n: i32)", status.Prototype, []string{"has 10 parameters, the kernel has 4"}},
 	} {
 		_, err := e.GetKernel(lib, c.text)
 		if c.code == status.OK {
@@ -303,6 +304,102 @@ func TestArrays(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Close(empty, handles.Array))
 	require.Empty(t, liveHandles(t, e))
+}
+
+// Host arrays that overlap are one piece of device memory, as they are on the host.
+func TestHostTensorsThatOverlap(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, saxpyPrototype)
+	data := []float32{1, 2, 3, 4, 5}
+	head, tail := tensorArg(t, data[:4], cpuDevice, []int64{4}, nil), tensorArg(t, data[1:], cpuDevice, []int64{4}, nil)
+	require.NoError(t, run(e, k, config(), float(1), head, tail))
+	p := exectest.Params()
+	require.EqualValues(t, 4, binary.LittleEndian.Uint64(p[16:])-binary.LittleEndian.Uint64(p[8:]), "one element apart")
+	require.NoError(t, run(e, k, config(), float(1), head, head))
+	p = exectest.Params()
+	require.Equal(t, p[8:16], p[16:24])
+	require.Equal(t, []float32{1, 2, 3, 4, 5}, data)
+	require.Zero(t, f.alive())
+}
+
+// What a kernel does not write of an out tensor is as it was.
+func TestPartOfAnOutTensor(t *testing.T) {
+	e, _ := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n], y: out f32[n], n: i32 = n)")
+	y := []float32{7, 7, 7}
+	require.NoError(t, run(e, k, config(), float(1), tensorArg(t, y, cpuDevice, []int64{3}, nil), tensorArg(t, y, cpuDevice, []int64{3}, nil)))
+	require.Equal(t, []float32{7, 7, 7}, y)
+}
+
+func TestEmptyHostTensors(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, saxpyPrototype)
+	empty := tensorArg(t, nil, cpuDevice, []int64{0}, nil)
+	require.NoError(t, run(e, k, config(), float(1), empty, empty))
+	require.Zero(t, binary.LittleEndian.Uint64(exectest.Params()[8:]))
+	require.Zero(t, f.alive())
+}
+
+func TestStridedHostTensors(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n] @strided, y: inout f32[n] @strided, n: i32 = n)")
+	data := []float32{1, 2, 3, 4, 5, 6}
+	backwards := tensorArg(t, data[4:], cpuDevice, []int64{3}, []int64{-2})
+	require.NoError(t, run(e, k, config(), float(1), backwards, backwards))
+	p := binary.LittleEndian.Uint64(exectest.Params()[8:])
+	require.NotZero(t, p)
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, data)
+	require.Zero(t, f.alive())
+}
+
+func TestScratchMemory(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: ptr = scratch(100, 1024), y: ptr, n: i32)")
+	null, zero := exec.Arg{Kind: exec.ArgNone}, exec.Arg{Kind: exec.ArgInt}
+	require.NoError(t, run(e, k, config(), float(1), null, zero))
+	address := binary.LittleEndian.Uint64(exectest.Params()[8:])
+	require.NotZero(t, address)
+	require.Zero(t, address%1024)
+	require.Zero(t, f.alive(), "freed behind the launch")
+	f.allocates = driver.ResultOutOfMemory
+	refused(t, run(e, k, config(), float(1), null, zero), status.Memory)
+}
+
+func TestMultiples(t *testing.T) {
+	e, _ := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n], y: f32[n], n: i32 @multiple(4) = n)")
+	for n, fits := range map[int64]bool{4: true, 8: true, 6: false} {
+		x := tensorArg(t, make([]float32, n), cudaDevice, []int64{n}, nil)
+		err := run(e, k, config(), float(1), x, x)
+		if fits {
+			require.NoError(t, err)
+		} else {
+			refused(t, err, status.Argument, "n = n is 6, which is no multiple of 4")
+		}
+	}
+	k = getKernel(t, e, "saxpy(a: f32, x: ptr, y: ptr, n: i32 @multiple(16))")
+	null := exec.Arg{Kind: exec.ArgNone}
+	require.NoError(t, run(e, k, config(), float(1), null, null, exec.Arg{Kind: exec.ArgInt, Value: 32}))
+	refused(t, run(e, k, config(), float(1), null, null, exec.Arg{Kind: exec.ArgInt, Value: 33}), status.Argument, "33 is no multiple of 16")
+}
+
+// Kernels that finalizers close go at once while their library is open.
+func TestRetiredKernelsDoNotPileUp(t *testing.T) {
+	e, f := newEngine(t)
+	lib := load(t, e)
+	for range 10 {
+		k, err := e.GetKernel(lib, "saxpy")
+		require.NoError(t, err)
+		require.NoError(t, e.Retire(k))
+	}
+	require.Contains(t, e.Report(), `"pending":0`)
+	k, err := e.GetKernel(lib, "saxpy")
+	require.NoError(t, err)
+	require.NoError(t, e.Close(lib, handles.Library))
+	require.NoError(t, e.Retire(k))
+	require.Empty(t, f.unloaded, "retiring never waits: the library goes later")
+	require.NoError(t, e.Drain())
+	require.Equal(t, []driver.Library{7}, f.unloaded)
 }
 
 // What was launched is not freed before that work is done.

@@ -75,18 +75,35 @@ func declaredSlots(proto *prototype.Prototype) []slot {
 	end := uint64(0)
 	for i := range proto.Params {
 		size, align := declaredSize(&proto.Params[i])
-		end = (end + align - 1) / align * align
-		slots = append(slots, slot{offset: end, size: size})
-		end += size
+		for range slotCount(&proto.Params[i]) {
+			end = (end + align - 1) / align * align
+			slots = append(slots, slot{offset: end, size: size})
+			end += size
+		}
 	}
 	return slots
 }
 
-// addressBytes is the size of a pointer parameter.
+// addressBytes is the size of a pointer parameter, and of an extent or stride.
 const addressBytes = 8
 
+// numbaWords are those that numba-cuda passes before an array's shape: meminfo,
+// parent, elements, item size, address.
+const numbaWords = 5
+
+// slotCount is how many of the image's parameters one of a prototype's stands for.
+func slotCount(p *prototype.Param) int {
+	if p.Attrs.Numba {
+		return numbaWords + 2*len(p.Dims)
+	}
+	return 1
+}
+
+// declaredSize is that of each of a parameter's slots.
 func declaredSize(p *prototype.Param) (size, align uint64) {
 	switch {
+	case p.Attrs.View:
+		return addressBytes * uint64(1+2*len(p.Dims)), addressBytes
 	case p.Tensor, p.Pointer:
 		return addressBytes, addressBytes
 	case p.Bytes.Size > 0:
@@ -99,22 +116,45 @@ func declaredSize(p *prototype.Param) (size, align uint64) {
 	return size, size
 }
 
-// agree compares a prototype with what the image declares.
-func agree(kernel string, proto *prototype.Prototype, slots []slot) error {
-	if len(proto.Params) != len(slots) {
-		return status.Errorf(status.Prototype, "prototype of %q has %d parameters, the kernel has %d: %s; name each one, those that are filled in (=) too",
-			kernel, len(proto.Params), len(slots), listSlots(slots))
+// agree compares a prototype with what the image declares, and gives the slot of
+// each parameter: that of several slots is one that covers them.
+func agree(kernel string, proto *prototype.Prototype, slots []slot) ([]slot, error) {
+	declared := 0
+	for i := range proto.Params {
+		declared += slotCount(&proto.Params[i])
 	}
-	for i := range slots {
-		p, s := &proto.Params[i], &slots[i]
-		if size, _ := declaredSize(p); size != s.size {
-			return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s: %s) has %d bytes, the kernel's %s has %d",
-				kernel, p.Column, i, p.Name, p.Type(), size, s.describe(), s.size)
+	if declared != len(slots) {
+		return nil, status.Errorf(status.Prototype, "prototype of %q has %d parameters, the kernel has %d%s; name each one, those that are filled in (=) too",
+			kernel, declared, len(slots), listSlots(slots))
+	}
+	of := make([]slot, len(proto.Params))
+	next := 0
+	for i := range proto.Params {
+		p := &proto.Params[i]
+		of[i] = slots[next]
+		for range slotCount(p) {
+			s := &slots[next]
+			if err := agreeOne(kernel, p, next, s); err != nil {
+				return nil, err
+			}
+			if s.offset < of[i].offset || s.offset > of[i].offset+of[i].size {
+				return nil, status.Errorf(status.Prototype, "prototype of %q, column %d: the words of %s (@numba) do not lie side by side in the kernel's parameters", kernel, p.Column, p.Name)
+			}
+			of[i].size = s.offset + s.size - of[i].offset
+			next++
 		}
-		if wantsFloat, wantsInteger := declaredClass(p); s.isFloat() && wantsInteger || s.isInteger() && wantsFloat {
-			return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s) is declared %s, but the kernel's PTX says %s",
-				kernel, p.Column, i, p.Name, p.Type(), s.ptxType)
-		}
+	}
+	return of, nil
+}
+
+func agreeOne(kernel string, p *prototype.Param, index int, s *slot) error {
+	if size, _ := declaredSize(p); size != s.size {
+		return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s: %s) has %d bytes, the kernel's %s has %d",
+			kernel, p.Column, index, p.Name, p.Type(), size, s.describe(), s.size)
+	}
+	if wantsFloat, wantsInteger := declaredClass(p); s.isFloat() && wantsInteger || s.isInteger() && wantsFloat {
+		return status.Errorf(status.Prototype, "prototype of %q, column %d: parameter %d (%s) is declared %s, but the kernel's PTX says %s",
+			kernel, p.Column, index, p.Name, p.Type(), s.ptxType)
 	}
 	return nil
 }
@@ -122,6 +162,9 @@ func agree(kernel string, proto *prototype.Prototype, slots []slot) error {
 // declaredClass tells floats of 32 and 64 bits and integers apart; for the rest
 // PTX has only bits.
 func declaredClass(p *prototype.Param) (float, integer bool) {
+	if p.Attrs.View || p.Attrs.Numba {
+		return false, false
+	}
 	if p.Tensor || p.Pointer {
 		return false, true
 	}
@@ -159,5 +202,8 @@ func listSlots(slots []slot) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s of %d bytes", s.describe(), s.size))
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }

@@ -16,7 +16,7 @@ type reasons struct {
 
 // reasonNames are the report's words; what is not here was refused.
 var reasonNames = map[exec.Reason]string{
-	exec.Attention: "attention", exec.NoLimits: "first on a device", exec.Shared: "shared memory opt-in", exec.Host: "host tensor",
+	exec.Attention: "attention", exec.NoLimits: "first on a device", exec.Shared: "shared memory opt-in", exec.Host: "host tensor", exec.Scratch: "scratch memory",
 	exec.DriverRefused: "driver error",
 }
 

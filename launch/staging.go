@@ -1,160 +1,191 @@
 package launch
 
 import (
+	"cmp"
+	"slices"
+
 	"dlaunch/dlpack"
+	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
 	"dlaunch/internal/status"
 )
 
-// staging holds the device copies of a launch's host tensors. They are made and
-// freed in the order of the launch's stream; the launch waits for it at the end.
-type staging struct {
-	device int
-	stream driver.Stream
-	copies []*hostCopy
+// Host tensors of a launch are copied to the device, all at once: what overlaps
+// on the host overlaps there too, so an array that is passed twice is one. They
+// are copied in whatever their mode, since a kernel may leave elements of an out
+// tensor as they are; the simulator, which uses them in place, agrees.
+
+// hostBlock is host memory that is on the device for the launch: all bytes of one
+// or more tensors.
+type hostBlock struct {
+	low, high uint64
+	memory    orderedMemory
 }
 
-// hostCopy is one host tensor on the device: all bytes between its first and its
-// last element, so that its strides hold there too.
-type hostCopy struct {
-	view   *dlpack.View
-	low    uint64 // the host address of the first byte
-	bytes  uint64
-	device driver.Address
-	tensor *exec.Tensor
-	out    bool
-	async  bool // allocated in stream order
+// hostTensor is an argument that was staged.
+type hostTensor struct {
+	view    *dlpack.View
+	index   int
+	written bool
+	block   *hostBlock // nil when it has no elements
+	tensor  *exec.Tensor
 }
 
-// stageArgument copies a host tensor to the device and lets the argument stand
-// for the copy.
-func (c *call) stageArgument(index int) error {
-	arg := &c.args[index]
-	view, err := viewOf(arg)
-	if err != nil {
-		return blame(err, index)
+// stage copies the host tensors and lets the arguments stand for the copies.
+func (c *call) stage() error {
+	if c.staged != nil {
+		return status.Errorf(status.Internal, "kernel %q: a host tensor is still one", c.kernel.name)
 	}
-	if !view.C && view.Type.ItemBits()%8 != 0 {
-		return status.Errorf(status.Unsupported, "argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
-			index, c.argumentName(index), view.Type).At(index)
+	c.args = slices.Clone(c.args) // the caller's array stays as it is
+	if err := c.findHostTensors(); err != nil {
+		return err
 	}
-	if c.stage == nil {
-		if err := c.beginStaging(index); err != nil {
+	if err := c.findPlace(); err != nil {
+		return err
+	}
+	blocks := mergeBlocks(c.staged)
+	return c.engine.on(c.place.device, func(*device) error {
+		if err := c.refuseCapture(); err != nil {
 			return err
 		}
-	}
-	read, written := c.modes(index)
-	h := &hostCopy{view: view, out: written}
-	h.low, h.bytes = view.Low, view.High-view.Low
-	e := c.engine
-	return e.on(c.stage.device, func(*device) error {
-		if err := e.allocateStaging(h, c.stage.stream); err != nil {
-			return err
-		}
-		c.stage.copies = append(c.stage.copies, h)
-		// What an out tensor does not overwrite must come back as it was.
-		if read || written && !view.C {
-			if r := e.driver.API.CopyHostToDevice(h.device, uintptr(h.low), h.bytes, c.stage.stream); r != driver.ResultSuccess {
-				return e.failure("cuMemcpyHtoDAsync", r)
+		for _, b := range blocks {
+			m, err := c.allocate(b.high - b.low)
+			if err != nil {
+				return err
+			}
+			b.memory = m
+			c.memory = append(c.memory, m)
+			if r := c.engine.driver.API.CopyHostToDevice(m.address, uintptr(b.low), b.high-b.low, c.place.stream); r != driver.ResultSuccess {
+				return c.engine.failure("cuMemcpyHtoDAsync", r)
 			}
 		}
-		h.tensor, err = exec.NewTensor(uint64(h.device)+(view.Address-h.low), e.driver.DeviceType, int32(c.stage.device),
-			dtypeBits(view.Type), view.Shape, view.Strides)
+		return c.substitute()
+	})
+}
+
+// findHostTensors lists the host tensors that are marked; the executor refuses
+// one that is not.
+func (c *call) findHostTensors() error {
+	for i := range c.args {
+		arg := &c.args[i]
+		view, err := c.viewOf(arg)
 		if err != nil {
-			return err
+			return blame(err, i)
 		}
-		c.args[index] = exec.Arg{Kind: exec.ArgTensor, Flags: arg.Flags, Value: h.tensor.Address()}
-		return nil
-	})
-}
-
-// viewOf reads the tensor of an argument that the executor has checked.
-func viewOf(arg *exec.Arg) (*dlpack.View, error) {
-	if arg.Kind == exec.ArgVersioned {
-		return dlpack.ReadVersioned(uintptr(arg.Value))
-	}
-	return dlpack.Read(uintptr(arg.Value))
-}
-
-func (c *call) beginStaging(index int) error {
-	e := c.engine
-	own := make([]exec.Arg, len(c.args)) // the caller's array stays as it is
-	copy(own, c.args)
-	c.args = own
-	device, fault := exec.DeviceOf(c.config, c.args)
-	if fault.Reason != exec.OK {
-		return c.explain(fault)
-	}
-	stage := &staging{device: device}
-	err := e.withStream(c.config.Stream, device, func(native driver.Stream) error {
-		stage.stream = native
-		if capturing, r := e.driver.API.StreamCapturing(native); r != driver.ResultSuccess {
-			return e.failure("cuStreamIsCapturing", r)
-		} else if capturing {
-			return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
-				index, c.argumentName(index)).At(index)
+		step := &c.kernel.program.Steps[i]
+		if view == nil || view.Device.Type != dlpack.CPU || step.Flags&exec.Marked == 0 && arg.Flags == 0 {
+			continue
 		}
-		return nil
-	})
-	if err == nil {
-		c.stage = stage
-	}
-	return err
-}
-
-func (e *Engine) allocateStaging(h *hostCopy, stream driver.Stream) error {
-	var r driver.Result
-	h.async = true
-	if h.device, r = e.driver.API.MemAllocAsync(h.bytes, stream); r == driver.ResultNotSupported {
-		h.async = false
-		h.device, r = e.driver.API.MemAlloc(h.bytes)
-	}
-	if r != driver.ResultSuccess {
-		return e.failure("cuMemAllocAsync", r)
+		written := step.Flags&exec.Written != 0 || arg.Flags&exec.ArgOut != 0
+		if written && !view.C && view.Type.ItemBits()%8 != 0 {
+			return status.Errorf(status.Unsupported, "argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
+				i, c.argumentName(i), view.Type).At(i)
+		}
+		c.staged = append(c.staged, &hostTensor{view: view, index: i, written: written})
 	}
 	return nil
 }
 
-// modes says what the kernel does to a tensor: by the prototype, and by the
-// caller's marks.
-func (c *call) modes(index int) (read, written bool) {
-	flags := c.kernel.program.Steps[index].Flags
-	marks := c.args[index].Flags
-	if marks == 0 {
-		return flags&exec.Read != 0, flags&exec.Written != 0
+// viewOf reads an argument's tensor; nil if it is none.
+func (c *call) viewOf(arg *exec.Arg) (*dlpack.View, error) {
+	switch arg.Kind {
+	case exec.ArgTensor, exec.ArgManaged: // its DLTensor comes first
+		return dlpack.Read(uintptr(arg.Value))
+	case exec.ArgVersioned:
+		return dlpack.ReadVersioned(uintptr(arg.Value))
+	case exec.ArgHandle:
+		entry, err := c.engine.table.Get(handles.Handle(arg.Value), handles.Any)
+		if err != nil {
+			return nil, err
+		}
+		if held, ok := entry.Value.(interface{ sharedTensor() *exec.Tensor }); ok {
+			return dlpack.Read(uintptr(held.sharedTensor().Address()))
+		}
 	}
-	return marks&exec.ArgIn != 0, marks&exec.ArgOut != 0 || flags&exec.Written != 0
+	return nil, nil
 }
 
-// finish brings results back and waits for the stream.
-func (c *call) finish() error {
-	if c.stage == nil {
+// mergeBlocks gives each tensor the block that holds it; those that overlap share
+// one.
+func mergeBlocks(tensors []*hostTensor) []*hostBlock {
+	sorted := slices.Clone(tensors)
+	slices.SortFunc(sorted, func(a, b *hostTensor) int { return cmp.Compare(a.view.Low, b.view.Low) })
+	var blocks []*hostBlock
+	for _, t := range sorted {
+		if t.view.Size == 0 {
+			continue
+		}
+		if last := len(blocks) - 1; last < 0 || t.view.Low >= blocks[last].high {
+			blocks = append(blocks, &hostBlock{low: t.view.Low, high: t.view.High})
+		} else {
+			blocks[last].high = max(blocks[last].high, t.view.High)
+		}
+		t.block = blocks[len(blocks)-1]
+	}
+	return blocks
+}
+
+func (c *call) refuseCapture() error {
+	capturing, r := c.engine.driver.API.StreamCapturing(c.place.stream)
+	if r != driver.ResultSuccess {
+		return c.engine.failure("cuStreamIsCapturing", r)
+	}
+	if capturing {
+		index := c.staged[0].index
+		return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
+			index, c.argumentName(index)).At(index)
+	}
+	return nil
+}
+
+// substitute makes device tensors of the same shapes and strides.
+func (c *call) substitute() error {
+	for _, t := range c.staged {
+		var address uint64
+		if t.block != nil {
+			address = uint64(t.block.memory.address) + t.view.Address - t.block.low
+		}
+		var err error
+		t.tensor, err = exec.NewTensor(address, c.engine.driver.DeviceType, int32(c.place.device), dtypeBits(t.view.Type), t.view.Shape, t.view.Strides)
+		if err != nil {
+			return err
+		}
+		c.args[t.index] = exec.Arg{Kind: exec.ArgTensor, Flags: c.args[t.index].Flags, Value: t.tensor.Address()}
+	}
+	return nil
+}
+
+// bringBack copies what the kernel wrote to its own elements, and waits for the
+// stream.
+func (c *call) bringBack() error {
+	if len(c.staged) == 0 {
 		return nil
 	}
-	e := c.engine
-	return e.on(c.stage.device, func(*device) error {
-		scatters := make([]func(), 0, len(c.stage.copies))
-		for _, h := range c.stage.copies {
-			if !h.out {
+	api := c.engine.driver.API
+	return c.engine.on(c.place.device, func(*device) error {
+		var scatters []func()
+		for _, t := range c.staged {
+			if !t.written || t.block == nil {
 				continue
 			}
-			to := h.low
-			if !h.view.C { // its gaps are not ours to write
-				block, err := exec.NewBuffer(int(h.bytes))
+			to, bytes := t.view.Low, t.view.High-t.view.Low
+			if !t.view.C { // what lies between its elements is not ours to write
+				buffer, err := exec.NewBuffer(int(bytes))
 				if err != nil {
 					return err
 				}
-				defer block.Free()
-				to = block.Address
-				scatters = append(scatters, func() { h.view.Scatter(block.Bytes) })
+				defer buffer.Free()
+				to = buffer.Address
+				scatters = append(scatters, func() { t.view.Scatter(buffer.Bytes) })
 			}
-			if r := e.driver.API.CopyDeviceToHost(uintptr(to), h.device, h.bytes, c.stage.stream); r != driver.ResultSuccess {
-				return e.failure("cuMemcpyDtoHAsync", r)
+			from := t.block.memory.address + driver.Address(t.view.Low-t.block.low)
+			if r := api.CopyDeviceToHost(uintptr(to), from, bytes, c.place.stream); r != driver.ResultSuccess {
+				return c.engine.failure("cuMemcpyDtoHAsync", r)
 			}
 		}
-		if r := e.driver.API.StreamSynchronize(c.stage.stream); r != driver.ResultSuccess {
-			return e.failure("cuStreamSynchronize", r)
+		if r := api.StreamSynchronize(c.place.stream); r != driver.ResultSuccess {
+			return c.engine.failure("cuStreamSynchronize", r)
 		}
 		for _, scatter := range scatters {
 			scatter()
@@ -163,23 +194,20 @@ func (c *call) finish() error {
 	})
 }
 
-// discard frees the copies, whatever became of the launch.
-func (c *call) discard() {
-	if c.stage == nil {
-		return
-	}
-	e := c.engine
-	_ = e.on(c.stage.device, func(*device) error {
-		for _, h := range c.stage.copies {
-			if h.tensor != nil {
-				h.tensor.Free()
-			}
-			if h.async {
-				e.driver.API.MemFreeAsync(h.device, c.stage.stream)
-			} else {
-				e.driver.API.MemFree(h.device)
-			}
+// clean frees what the call had on the device, whatever became of the launch.
+func (c *call) clean() {
+	for _, t := range c.staged {
+		if t.tensor != nil {
+			t.tensor.Free()
 		}
-		return nil
-	})
+	}
+	if len(c.memory) > 0 {
+		_ = c.engine.on(c.place.device, func(*device) error {
+			for _, m := range c.memory {
+				c.free(m)
+			}
+			return nil
+		})
+	}
+	c.leavePlace()
 }

@@ -29,6 +29,16 @@ static bool is_tensor(const dlaunch_arg *arg) {
   return (arg->kind >= DLAUNCH_ARG_TENSOR && arg->kind <= DLAUNCH_ARG_VERSIONED) || arg->kind == DLAUNCH_ARG_HANDLE;
 }
 
+static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
+  uint64_t value = 0;
+  memcpy(&value, at, width);
+  if (format == DL_FORMAT_SIGNED && width < 8) {
+    uint32_t unused = 64 - 8 * width;
+    return (int64_t)(value << unused) >> unused;
+  }
+  return (int64_t)value;
+}
+
 static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg,
                             dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
@@ -50,38 +60,26 @@ static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, 
   } else if (step->op != DL_OP_TENSOR || arg->kind == DLAUNCH_ARG_BYTES) {
     reason = dl_put_scalar(to, step->format, step->size, arg);
   }
+  if (reason == DL_OK && step->flags & DL_MULTIPLE) {
+    int64_t value = packed_integer(to, step->format, step->size);
+    int64_t multiple = pack->kernel->program.dims[step->dims].value;
+    uint64_t rest =
+        step->format == DL_FORMAT_UNSIGNED ? (uint64_t)value % (uint64_t)multiple : (uint64_t)(value % multiple);
+    if (rest != 0) return refuse(fault, DL_NOT_MULTIPLE, -1, value, multiple);
+  }
   if (reason == DL_OK) return DL_OK;
   return reason == DL_BYTES ? refuse(fault, reason, -1, arg->size, step->size)
                             : refuse(fault, reason, -1, arg->kind, 0);
 }
 
-static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
-  uint64_t value = 0;
-  memcpy(&value, at, width);
-  if (format == DL_FORMAT_SIGNED && width < 8) {
-    uint32_t unused = 64 - 8 * width;
-    return (int64_t)(value << unused) >> unused;
-  }
-  return (int64_t)value;
-}
-
-/* The stride of an axis, in elements; that of an axis whose extent is at most 1
- * means nothing, so C order's stands in. */
-static bool stride_of(const DLTensor *t, uint32_t axis, int64_t *stride) {
-  if (t->strides != NULL && t->shape[axis] > 1) {
-    *stride = t->strides[axis];
-    return true;
-  }
-  *stride = 1;
-  for (int32_t inner = (int32_t)axis + 1; inner < t->ndim; inner++) {
-    if (__builtin_mul_overflow(*stride, t->shape[inner], stride)) return false;
-  }
-  return true;
-}
-
 static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t which, dl_fault *fault) {
   const dl_program *program = &pack->kernel->program;
   const dl_derived *derived = &program->derived[which];
+  if (derived->is_scratch) {
+    if (pack->scratch == NULL) return refuse(fault, DL_SCRATCH, (int32_t)which, 0, 0);
+    memcpy(pack->params + derived->offset, &pack->scratch[which], sizeof pack->scratch[which]);
+    return DL_OK;
+  }
   int64_t value = derived->factor;
   for (uint32_t i = 0; i < derived->num_terms; i++) {
     const dl_term *term = &program->terms[derived->terms + i];
@@ -100,7 +98,8 @@ static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t whic
       if (args[term->index].kind != DLAUNCH_ARG_NONE) { /* a null tensor's strides are 0 */
         int32_t reason = dl_tensor_of(&args[term->index], &t, &flags, fault);
         if (reason != DL_OK) return reason;
-        if (!stride_of(t, term->width, &factor)) return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+        if (!dl_stride_of(t, (int32_t)term->width, &factor))
+          return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
       }
     }
     if (__builtin_mul_overflow(value, factor, &value)) {
@@ -110,13 +109,16 @@ static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t whic
   if (dl_put_integer(pack->params + derived->offset, derived->format, derived->size, value) != DL_OK) {
     return refuse(fault, DL_DERIVED_RANGE, (int32_t)which, value, 0);
   }
+  if (derived->multiple != 0 && value % derived->multiple != 0) {
+    return refuse(fault, DL_DERIVED_MULTIPLE, (int32_t)which, value, derived->multiple);
+  }
   return DL_OK;
 }
 
 static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
   const dl_program *program = &pack->kernel->program;
   if (num_args != program->num_steps) return refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
-  if (num_args != 0 && args == NULL) return refuse(fault, DL_ARGUMENTS, -1, 0, 0);
+  if (num_args != 0 && args == NULL) return refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
   memcpy(pack->params, program->params, program->params_size);
   for (uint32_t i = 0; i < program->num_sizes; i++) pack->sizes[i] = -1;
   for (uint32_t i = 0; i < num_args; i++) {
@@ -169,7 +171,8 @@ static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *co
   if (config->flags & DLAUNCH_COOPERATIVE) {
     room[n++] = (dlaunch_attribute){.id = ATTRIBUTE_COOPERATIVE, .value = {1}};
   }
-  if (config->cluster[0] != 0) {
+  if ((config->cluster[0] | config->cluster[1] | config->cluster[2]) != 0) {
+    if (config->cluster[0] == 0) return refuse(fault, DL_CLUSTER, 0, 0, 0);
     uint32_t cluster[3];
     for (int32_t axis = 0; axis < 3; axis++) {
       cluster[axis] = config->cluster[axis] + (config->cluster[axis] == 0);
@@ -272,28 +275,47 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   return refuse(fault, DL_DRIVER, -1, device, 0);
 }
 
-/* Closed handles come before any other fault of the arguments. */
-static int32_t prefer_stale(const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
-  for (uint32_t i = 0; args != NULL && i < num_args; i++) {
+/* What one call asks for. */
+typedef struct request {
+  uint64_t kernel;
+  const dlaunch_config *config;
+  const dlaunch_arg *args;
+  uint32_t num_args;
+  const dl_hooks *hooks;
+  const uint64_t *scratch;
+} request;
+
+/* Closed handles come before any other fault of a call. */
+static int32_t prefer_stale(const request *r, dl_fault *fault) {
+  if (r->config != NULL && r->config->struct_size >= sizeof *r->config && r->config->stream >> 48 != 0 &&
+      (dl_kind(r->config->stream) != DL_KIND_STREAM || dl_find(r->config->stream) == NULL)) {
+    fault->argument = -1;
+    return refuse(fault, DL_STALE_STREAM, -1, (int64_t)r->config->stream, 0);
+  }
+  for (uint32_t i = 0; r->args != NULL && i < r->num_args; i++) {
     const DLTensor *t;
     uint64_t flags;
     dl_fault stale = {.argument = (int32_t)i};
-    if (args[i].kind == DLAUNCH_ARG_HANDLE && dl_tensor_of(&args[i], &t, &flags, &stale) == DL_STALE_ARGUMENT) {
+    if (r->args[i].kind == DLAUNCH_ARG_HANDLE && dl_tensor_of(&r->args[i], &t, &flags, &stale) == DL_STALE_ARGUMENT) {
       *fault = stale;
+      break;
     }
   }
   return fault->reason;
 }
 
-static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                                const dl_hooks *hooks, dl_fault *fault) {
+static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault) {
+  const dlaunch_config *config = r->config;
   uint64_t stream;
   int32_t device;
   if (config == NULL) return refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
   if (config->struct_size < sizeof *config) {
     return refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
   }
-  int32_t reason = put_all(pack, args, num_args, fault);
+  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK;
+  if (config->flags & ~known || config->reserved != 0)
+    return refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  int32_t reason = put_all(pack, r->args, r->num_args, fault);
   if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
   if (reason != DL_OK) return reason;
 
@@ -302,52 +324,49 @@ static int32_t check_and_launch(dl_pack *pack, const dlaunch_config *config, con
   dl_launch_config out = {.stream = stream};
   reason = check_limits(&out, config, limits, fault);
   if (reason != DL_OK) return reason;
-  if (config->num_attributes == 0 && config->cluster[0] == 0 && !(config->flags & DLAUNCH_COOPERATIVE)) {
-    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, hooks, fault);
+  if (config->num_attributes == 0 && (config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0 &&
+      !(config->flags & DLAUNCH_COOPERATIVE)) {
+    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r->hooks, fault);
   }
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
   reason = gather_attributes(&out, config, attributes, fault);
   if (reason != DL_OK || out.grid[0] == 0) return reason;
-  return launch(pack, &out, device, hooks, fault);
+  return launch(pack, &out, device, r->hooks, fault);
 }
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
  * kernels need not even reserve the large one. */
-#define WITH_SCRATCH(name, bytes)                                                                                  \
-  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const dlaunch_config *config,             \
-                                                const dlaunch_arg *args, uint32_t num_args, const dl_hooks *hooks, \
-                                                dl_fault *fault) {                                                 \
-    _Alignas(16) uint8_t params[bytes];                                                                            \
-    int64_t sizes[MAX_SIZES];                                                                                      \
-    uint64_t stream = config != NULL ? config->stream : 0;                                                         \
-    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .stream = stream, .device = -1};           \
-    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range));  \
-    return check_and_launch(&pack, config, args, num_args, hooks, fault);                                          \
+#define WITH_STACK(name, bytes)                                                                                   \
+  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {     \
+    _Alignas(16) uint8_t params[bytes];                                                                           \
+    int64_t sizes[MAX_SIZES];                                                                                     \
+    dl_pack pack = {                                                                                              \
+        .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
+    if (r->config != NULL) pack.stream = r->config->stream;                                                       \
+    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
+    return check_and_launch(&pack, r, fault);                                                                     \
   }
-WITH_SCRATCH(with_small_scratch, SMALL_PARAMS)
-WITH_SCRATCH(with_large_scratch, LARGE_PARAMS)
+WITH_STACK(with_small_stack, SMALL_PARAMS)
+WITH_STACK(with_large_stack, LARGE_PARAMS)
 
-static int32_t run(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                   const dl_hooks *hooks, dl_fault *fault) {
-  dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
-  if (__builtin_expect(object == NULL, 0)) return refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
+static int32_t run(const request *r, dl_fault *fault) {
+  dl_object *object = dl_kind(r->kernel) == DL_KIND_KERNEL ? dl_find(r->kernel) : NULL;
+  if (__builtin_expect(object == NULL, 0)) return refuse(fault, DL_STALE_KERNEL, -1, (int64_t)r->kernel, 0);
   const dl_kernel *kernel = (const dl_kernel *)object;
   bool small = kernel->program.params_size <= SMALL_PARAMS;
-  int32_t reason = (small ? with_small_scratch : with_large_scratch)(kernel, config, args, num_args, hooks, fault);
+  int32_t reason = (small ? with_small_stack : with_large_stack)(kernel, r, fault);
   if (__builtin_expect(reason == DL_OK || reason == DL_DRIVER, 1)) return reason;
-  return prefer_stale(args, num_args, fault);
+  return prefer_stale(r, fault);
 }
 
 /* The caller's first attempt counts as fast; one that Go has mended does not. */
-static int32_t execute(uint64_t handle, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                       const dl_hooks *hooks, bool first, dl_fault *fault) {
+static int32_t execute(const request *r, bool first, dl_fault *fault) {
   *fault = (dl_fault){.argument = -1, .axis = -1};
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
   if (__builtin_expect(thread == NULL, 0)) return refuse(fault, DL_ATTENTION, -1, attention, 0);
-  int32_t reason = __builtin_expect(attention != 0, 0) ? refuse(fault, DL_ATTENTION, -1, attention, 0)
-                                                       : run(handle, config, args, num_args, hooks, fault);
+  int32_t reason = __builtin_expect(attention != 0, 0) ? refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);
   if (reason == DL_OK && first) {
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);
@@ -358,10 +377,12 @@ static int32_t execute(uint64_t handle, const dlaunch_config *config, const dlau
 
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault) {
-  return execute(kernel, config, args, num_args, hooks, true, fault);
+  request r = {kernel, config, args, num_args, hooks, NULL};
+  return execute(&r, true, fault);
 }
 
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                         dl_fault *fault) {
-  return execute(kernel, config, args, num_args, NULL, false, fault);
+                         const uint64_t *scratch, dl_fault *fault) {
+  request r = {kernel, config, args, num_args, NULL, scratch};
+  return execute(&r, false, fault);
 }

@@ -238,10 +238,12 @@ func Unpublish(handle uint64) { C.dl_unpublish(C.uint64_t(handle)) }
 
 // LaunchAgain runs a published kernel whose launch was mended, and gives what
 // came of it: Reason is OK, or says why not.
-func LaunchAgain(kernel uint64, config *Config, args []Arg) Fault {
+//
+// scratch has an address for each derived parameter, or is nil.
+func LaunchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64) Fault {
 	var fault C.dl_fault
 	C.dl_execute_again(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
-		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), &fault)
+		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), (*C.uint64_t)(unsafe.SliceData(scratch)), &fault)
 	return *(*Fault)(unsafe.Pointer(&fault))
 }
 

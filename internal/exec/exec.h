@@ -71,7 +71,8 @@ enum dl_format { /* how a number lies in the parameter buffer */
                  DL_FORMAT_BFLOAT,  /* bf16 */
                  DL_FORMAT_BITS,    /* b8 ... b64: an integer that fits signed or unsigned */
                  DL_FORMAT_ADDRESS, /* unprototyped 8 bytes: tensor, pointer or integer */
-                 DL_FORMAT_OPAQUE,  /* complex, f8 ...: only DLAUNCH_ARG_BYTES */
+                 DL_FORMAT_OPAQUE,  /* complex, structs ...: only DLAUNCH_ARG_BYTES */
+                 DL_FORMAT_FLOAT8,  /* and the six after it: f8e3m4 to f8e5m2fnuz, in the order of DLPack's codes */
 };
 
 enum {
@@ -82,10 +83,20 @@ enum {
   DL_FORTRAN = 16,   /* @fortran */
   DL_STRIDED = 32,   /* @strided: any layout */
   DL_OPEN_RANK = 64, /* `...`: rank is the least */
+  DL_PEER = 128,     /* @peer: another device's memory is meant */
+  DL_MULTIPLE = 256, /* @multiple: of the value of the step's one dim */
+};
+
+enum dl_form { /* how a tensor is passed */
+               DL_FORM_POINTER = 0,
+               DL_FORM_VIEW, /* dlaunch::view of dlaunch_device.cuh: pointer, int64 shape[], int64 strides[] in elements
+                              */
+               DL_FORM_NUMBA, /* numba-cuda's words: 0, 0, elements, item size, pointer, shape[], strides[] in bytes */
 };
 
 typedef struct dl_step { /* one argument of the caller */
-  uint8_t op, format, flags, rank;
+  uint8_t op, format, form, rank;
+  uint16_t flags, reserved;
   uint32_t offset, size; /* of the parameter, in the buffer, in bytes */
   uint32_t dtype;        /* DLDataType as code | bits << 8 | lanes << 16 */
   uint32_t dtype_mask;   /* the bits of dtype that count; 0 takes any */
@@ -109,8 +120,9 @@ typedef struct dl_term { /* a factor of `= expr` */
 
 typedef struct dl_derived { /* a parameter that is filled in, never passed */
   uint8_t format;
+  uint8_t is_scratch; /* `scratch()`: the address of memory that Go allocates, `factor` bytes a block */
   uint32_t offset, size;
-  int64_t factor;
+  int64_t factor, multiple; /* multiple: of which the value must be one, or 0 */
   uint32_t terms, num_terms;
 } dl_derived;
 
@@ -169,6 +181,7 @@ enum dl_reason {
   DL_STALE_STREAM,   /* found: the dlaunch_stream */
   DL_STALE_ARGUMENT, /* found: the handle */
   DL_CONFIG,         /* no config, or its struct_size (found) is too small */
+  DL_CONFIG_BITS,    /* found: flags that are unknown; or reserved is not 0 */
   DL_COUNT,          /* found, wanted: how many arguments */
   DL_ARGUMENTS,      /* args is NULL */
   DL_KIND,           /* found: the argument's kind, which the parameter cannot take */
@@ -194,6 +207,9 @@ enum dl_reason {
   DL_HOST,             /* a host tensor; found: 1 if it is marked in, out or inout */
   DL_DERIVED_RANGE,    /* axis: which derived parameter; found: its value */
   DL_DERIVED_OVERFLOW, /* axis: which derived parameter: its value needs more than 64 bits */
+  DL_DERIVED_MULTIPLE, /* axis: which derived parameter; found: its value, wanted: a multiple of this */
+  DL_SCRATCH,          /* axis: which derived parameter needs memory */
+  DL_NOT_MULTIPLE,     /* found: the integer, wanted: a multiple of this */
   DL_UNBOUND,          /* axis: which derived parameter; found: the size that no tensor gave */
   DL_GRID,             /* axis; found, wanted: the limit */
   DL_BLOCK,            /* axis, or -1 for the product; found, wanted: the limit */
@@ -243,9 +259,10 @@ typedef struct dl_hooks {
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault);
 
-/* dl_execute for a launch that Go has mended. */
+/* dl_execute for a launch that Go has mended; scratch has an address for each
+ * derived parameter, or is NULL. */
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                         dl_fault *fault);
+                         const uint64_t *scratch, dl_fault *fault);
 
 /* The device that dl_execute would launch on, for staging what is not there yet:
  * DL_OK and *device, or DL_STALE_STREAM. */
@@ -298,14 +315,19 @@ void dl_driver_opened(void);
 int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);
 int32_t dl_put_integer(uint8_t *to, uint8_t format, uint32_t size, int64_t value);
 
+/* The stride of an axis, in elements; that of an axis whose extent is at most 1
+ * means nothing, so C order's stands in. False if it needs more than 63 bits. */
+bool dl_stride_of(const DLTensor *tensor, int32_t axis, int64_t *stride);
+
 /* Checks and packs one tensor (tensor.c). */
 typedef struct dl_pack {
   const dl_kernel *kernel;
   uint8_t *params;
   int64_t *sizes;
-  uint64_t stream;  /* as the caller gave it */
-  int32_t device;   /* of the first device tensor; -1 */
-  dl_range *ranges; /* NULL unless the launch is simulated */
+  uint64_t stream;         /* as the caller gave it */
+  int32_t device;          /* of the first device tensor; -1 */
+  const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
+  dl_range *ranges;        /* NULL unless the launch is simulated */
   uint32_t num_ranges;
 } dl_pack;
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);

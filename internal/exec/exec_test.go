@@ -74,7 +74,7 @@ func newTensor(t *testing.T, data uint64, dtype uint32, shape, strides []int64) 
 	return x, exec.Arg{Kind: exec.ArgTensor, Value: uint64(uintptr(unsafe.Pointer(x)))}
 }
 
-func launch(h uint64, args ...exec.Arg) exec.Fault { return exec.LaunchAgain(h, config(), args) }
+func launch(h uint64, args ...exec.Arg) exec.Fault { return exec.LaunchAgain(h, config(), args, nil) }
 
 func scalarProgram(format uint8, size uint32) exec.Program {
 	return exec.Program{Params: make([]byte, size), Steps: []exec.Step{{Op: exec.OpScalar, Format: format, Size: size}}}
@@ -152,7 +152,7 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-func tensorProgram(flags uint8, dims ...exec.Dim) exec.Program {
+func tensorProgram(flags uint16, dims ...exec.Dim) exec.Program {
 	return exec.Program{Params: make([]byte, 8), Sizes: 2, Dims: dims,
 		Steps: []exec.Step{{Op: exec.OpTensor, Size: 8, Rank: uint8(len(dims)), DType: f32, DTypeMask: 0xffffffff, Flags: flags}}}
 }
@@ -228,6 +228,115 @@ func TestAddressIsDataPlusByteOffset(t *testing.T) {
 	require.EqualValues(t, 0x7000_0040, binary.LittleEndian.Uint64(exectest.Params()))
 }
 
+// The struct of dlaunch_device.cuh, and numba-cuda's words.
+func TestTensorsWithTheirShapes(t *testing.T) {
+	words := func(p []byte) (w []int64) {
+		for ; len(p) > 0; p = p[8:] {
+			w = append(w, int64(binary.LittleEndian.Uint64(p)))
+		}
+		return w
+	}
+	program := func(form uint8, size uint32, flags uint16) exec.Program {
+		p := tensorProgram(flags|exec.Strided, exec.Dim{Size: 0}, exec.Dim{Size: 1})
+		p.Params, p.Steps[0].Size, p.Steps[0].Form = make([]byte, size), size, form
+		return p
+	}
+	_, strided := newTensor(t, 0x1000, f32, []int64{2, 3}, []int64{-10, 2})
+	_, plain := newTensor(t, 0x1000, f32, []int64{2, 3}, nil)
+	_, row := newTensor(t, 0x1000, f32, []int64{1, 3}, []int64{99, 1})
+
+	view := publish(t, program(exec.FormView, 40, exec.Nullable))
+	require.Equal(t, exec.OK, launch(view, strided).Reason)
+	require.Equal(t, []int64{0x1000, 2, 3, -10, 2}, words(exectest.Params()))
+	require.Equal(t, exec.OK, launch(view, plain).Reason)
+	require.Equal(t, []int64{0x1000, 2, 3, 3, 1}, words(exectest.Params()))
+	require.Equal(t, exec.OK, launch(view, row).Reason)
+	require.Equal(t, []int64{0x1000, 1, 3, 3, 1}, words(exectest.Params()), "C order's stride for an extent of 1")
+	require.Equal(t, exec.OK, launch(view, exec.Arg{Kind: exec.ArgNone}).Reason)
+	require.Equal(t, []int64{0, 0, 0, 0, 0}, words(exectest.Params()))
+
+	numba := publish(t, program(exec.FormNumba, 72, 0))
+	require.Equal(t, exec.OK, launch(numba, strided).Reason)
+	require.Equal(t, []int64{0, 0, 6, 4, 0x1000, 2, 3, -40, 8}, words(exectest.Params()))
+
+	_, far := newTensor(t, 0x1000, f32, []int64{2, 3}, []int64{math.MaxInt64 / 2, 1})
+	require.Equal(t, exec.Overflow, launch(numba, far).Reason, "the stride in bytes needs more than 63 bits")
+}
+
+func TestPeers(t *testing.T) {
+	program := func(flags uint16) exec.Program {
+		p := tensorProgram(0, exec.Dim{Size: 0})
+		p.Params = make([]byte, 16)
+		second := p.Steps[0]
+		second.Offset, second.Flags = 8, flags
+		p.Steps = append(p.Steps, second)
+		return p
+	}
+	here, a := newTensor(t, 0x1000, f32, []int64{1}, nil)
+	there, b := newTensor(t, 0x2000, f32, []int64{1}, nil)
+	here.device, there.device = 0, 1
+	require.Equal(t, exec.Device, launch(publish(t, program(0)), a, b).Reason)
+	require.Equal(t, exec.OK, launch(publish(t, program(exec.Peer)), a, b).Reason)
+	there.device = 2
+	require.Equal(t, exec.Device, launch(publish(t, program(exec.Peer)), a, b).Reason, "no such device")
+}
+
+// Every value of each type of 8 bits, by its definition, and what lies between.
+func TestFloat8(t *testing.T) {
+	for i, c := range []struct {
+		name                     string
+		exponent, mantissa, bias int
+		largest                  float64
+		signedZero               bool
+		infinity                 uint8
+	}{
+		{"e3m4", 3, 4, 3, 15.5, true, 0x70}, {"e4m3", 4, 3, 7, 240, true, 0x78}, {"e4m3b11fnuz", 4, 3, 11, 30, false, 0},
+		{"e4m3fn", 4, 3, 7, 448, true, 0}, {"e4m3fnuz", 4, 3, 8, 240, false, 0}, {"e5m2", 5, 2, 15, 57344, true, 0x7c},
+		{"e5m2fnuz", 5, 2, 16, 57344, false, 0},
+	} {
+		h := publish(t, scalarProgram(exec.FormatFloat8+uint8(i), 1))
+		pack := func(v float64) (uint8, exec.Reason) {
+			fault := launch(h, exec.Arg{Kind: exec.ArgFloat, Value: math.Float64bits(v)})
+			if fault.Reason != exec.OK {
+				return 0, fault.Reason
+			}
+			return exectest.Params()[0], exec.OK
+		}
+		value := func(bits int) float64 {
+			e, m := bits>>c.mantissa, bits&(1<<c.mantissa-1)
+			if e == 0 {
+				return math.Ldexp(float64(m), 1-c.bias-c.mantissa)
+			}
+			return math.Ldexp(float64(m|1<<c.mantissa), e-c.bias-c.mantissa)
+		}
+		last := 0
+		for bits := 0; bits < 0x80 && value(bits) <= c.largest; bits++ {
+			last = bits
+			got, reason := pack(value(bits))
+			require.Equal(t, exec.OK, reason, "%s %#x", c.name, bits)
+			require.EqualValues(t, bits, got, c.name)
+			if bits > 0 {
+				got, _ = pack(-value(bits))
+				require.EqualValues(t, bits|0x80, got, c.name)
+				middle, _ := pack((value(bits) + value(bits-1)) / 2)
+				require.Contains(t, []uint8{uint8(bits - 1), uint8(bits)}, middle, c.name)
+				require.Zero(t, middle&1, "%s: a tie between %#x and %#x goes to the even one", c.name, bits-1, bits)
+			}
+		}
+		require.Equal(t, c.largest, value(last), c.name)
+		_, reason := pack(c.largest * 1.5)
+		require.Equal(t, exec.Precision, reason, "%s: beyond the largest", c.name)
+		zero, _ := pack(math.Copysign(0, -1))
+		require.Equal(t, c.signedZero, zero == 0x80, c.name)
+		infinite, reason := pack(math.Inf(1))
+		if c.infinity != 0 {
+			require.Equal(t, c.infinity, infinite, c.name)
+		} else {
+			require.Equal(t, exec.Precision, reason, "%s has no infinity", c.name)
+		}
+	}
+}
+
 func TestDerived(t *testing.T) {
 	// f(x: f32[n,m] @strided, k: i32, a: i64 = n * m * 2, b: i32 = -k, c: i32 = stride(x, 0))
 	program := exec.Program{
@@ -292,18 +401,18 @@ func TestConfigurations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config()
 			c.change(cfg)
-			fault := exec.LaunchAgain(h, cfg, nil)
+			fault := exec.LaunchAgain(h, cfg, nil, nil)
 			require.Equal(t, c.reason, fault.Reason, "%+v", fault)
 			require.Equal(t, c.axis, fault.Axis)
 		})
 	}
-	require.Equal(t, exec.BadConfig, exec.LaunchAgain(h, nil, nil).Reason)
+	require.Equal(t, exec.BadConfig, exec.LaunchAgain(h, nil, nil, nil).Reason)
 }
 
 func TestAttributesOfTheConfig(t *testing.T) {
 	cfg := config()
 	cfg.Cluster, cfg.Flags = [3]uint32{2}, 1
-	require.Equal(t, exec.OK, exec.LaunchAgain(publish(t, exec.Program{}), cfg, nil).Reason)
+	require.Equal(t, exec.OK, exec.LaunchAgain(publish(t, exec.Program{}), cfg, nil, nil).Reason)
 	grid, block, _, _, n := exectest.Config()
 	require.Equal(t, [3]uint32{4, 1, 1}, grid)
 	require.Equal(t, [3]uint32{32, 1, 1}, block)

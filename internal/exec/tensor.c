@@ -124,6 +124,18 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
   return DL_OK;
 }
 
+bool dl_stride_of(const DLTensor *t, int32_t axis, int64_t *stride) {
+  if (t->strides != NULL && t->shape[axis] > 1) {
+    *stride = t->strides[axis];
+    return true;
+  }
+  *stride = 1;
+  for (int32_t inner = axis + 1; inner < t->ndim; inner++) {
+    if (__builtin_mul_overflow(*stride, t->shape[inner] > 1 ? t->shape[inner] : 1, stride)) return false;
+  }
+  return true;
+}
+
 /* What a kernel writes must have one place for each element: the axes, from the
  * smallest step up, must each step over all that lies below. */
 static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
@@ -162,7 +174,8 @@ static void extent_bytes(const DLTensor *t, uint64_t address, int64_t elements, 
 }
 
 /* Where the memory is: DL_OK for what this driver's kernels reach, DL_HOST, or why not. */
-static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, bool marked, dl_fault *fault) {
+static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, bool marked, bool peer,
+                           dl_fault *fault) {
   const dl_driver *driver = &dl_the_driver;
   int32_t type = (int32_t)t->device.device_type;
   if (driver->memory_size != 0) {
@@ -176,9 +189,37 @@ static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, b
   if (type == kDLCUDAHost || type == kDLCUDAManaged) return DL_OK; /* no device number: all reach it */
   if (type != kDLCUDA) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCUDA);
   int32_t device = t->device.device_id;
+  if (peer && device >= 0 && device < driver->num_devices) return DL_OK;
   if (device < 0 || device >= driver->num_devices) return refuse(fault, DL_DEVICE, -1, device, -driver->num_devices);
   if (pack->device < 0) pack->device = device;
   if (pack->device != device) return refuse(fault, DL_DEVICE, -1, device, pack->device);
+  return DL_OK;
+}
+
+/* A tensor with its shape and strides: dlaunch::view counts these in elements,
+ * numba-cuda in bytes, after five words of its own. */
+static int32_t put_struct(uint8_t *to, const dl_step *step, const DLTensor *t, uint64_t address, int64_t elements,
+                          dl_fault *fault) {
+  int64_t item = (int64_t)(item_bits(t->dtype) + 7) / 8, unit = 1;
+  if (step->form == DL_FORM_NUMBA) {
+    int64_t words[] = {0, 0, elements, item, (int64_t)address};
+    memcpy(to, words, sizeof words);
+    to += sizeof words;
+    unit = item;
+  } else {
+    memcpy(to, &address, sizeof address);
+    to += sizeof address;
+  }
+  size_t axes = (size_t)t->ndim;
+  if (axes != 0) memcpy(to, t->shape, axes * sizeof(int64_t));
+  to += axes * sizeof(int64_t);
+  for (int32_t axis = 0; axis < t->ndim; axis++, to += sizeof(int64_t)) {
+    int64_t stride;
+    if (!dl_stride_of(t, axis, &stride) || __builtin_mul_overflow(stride, unit, &stride)) {
+      return refuse(fault, DL_OVERFLOW, axis, t->shape[axis], 0);
+    }
+    memcpy(to, &stride, sizeof stride);
+  }
   return DL_OK;
 }
 
@@ -216,11 +257,16 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
     if (reason != DL_OK) return reason;
   }
   bool marked = step->flags & DL_MARKED || arg->flags & (DLAUNCH_IN | DLAUNCH_OUT);
-  reason = check_place(pack, t, address, marked, fault);
+  reason = check_place(pack, t, address, marked, step->flags & DL_PEER, fault);
   if (reason != DL_OK) return reason;
 
   if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
-  memcpy(pack->params + step->offset, &address, sizeof address);
+  if (__builtin_expect(step->form == DL_FORM_POINTER, 1)) {
+    memcpy(pack->params + step->offset, &address, sizeof address);
+  } else {
+    reason = put_struct(pack->params + step->offset, step, t, address, elements, fault);
+    if (reason != DL_OK) return reason;
+  }
   if (__builtin_expect(pack->ranges != NULL, 0)) {
     dl_range *range = &pack->ranges[pack->num_ranges++];
     extent_bytes(t, address, elements, range);

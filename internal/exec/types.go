@@ -13,11 +13,13 @@ import "unsafe"
 type (
 	// Step is dl_step: how one argument of the caller is checked and packed.
 	Step struct {
-		Op, Format, Flags, Rank uint8
-		Offset, Size            uint32
-		DType, DTypeMask        uint32
-		Align                   uint32
-		Dims                    uint32
+		Op, Format, Form, Rank uint8
+		Flags                  uint16
+		_                      uint16
+		Offset, Size           uint32
+		DType, DTypeMask       uint32
+		Align                  uint32
+		Dims                   uint32
 	}
 	// Dim is dl_dim: one extent that a prototype gives.
 	Dim struct {
@@ -33,12 +35,13 @@ type (
 	}
 	// Derived is dl_derived: a parameter that is filled in, never passed.
 	Derived struct {
-		Format          uint8
-		_               [3]uint8
-		Offset, Size    uint32
-		_               uint32
-		Factor          int64
-		Terms, NumTerms uint32
+		Format           uint8
+		IsScratch        bool
+		_                [2]uint8
+		Offset, Size     uint32
+		_                uint32
+		Factor, Multiple int64
+		Terms, NumTerms  uint32
 	}
 	// Fault is dl_fault: why a launch was refused.
 	Fault struct {
@@ -122,6 +125,7 @@ const (
 	FormatBits     = C.DL_FORMAT_BITS
 	FormatAddress  = C.DL_FORMAT_ADDRESS
 	FormatOpaque   = C.DL_FORMAT_OPAQUE
+	FormatFloat8   = C.DL_FORMAT_FLOAT8
 
 	Nullable = C.DL_NULLABLE
 	Written  = C.DL_WRITTEN
@@ -130,6 +134,12 @@ const (
 	Fortran  = C.DL_FORTRAN
 	Strided  = C.DL_STRIDED
 	OpenRank = C.DL_OPEN_RANK
+	Peer     = C.DL_PEER
+	Multiple = C.DL_MULTIPLE
+
+	FormPointer = C.DL_FORM_POINTER
+	FormView    = C.DL_FORM_VIEW
+	FormNumba   = C.DL_FORM_NUMBA
 
 	AnyExtent   = -1
 	FixedExtent = -2
@@ -167,6 +177,7 @@ const (
 	StaleStream     Reason = C.DL_STALE_STREAM
 	StaleArgument   Reason = C.DL_STALE_ARGUMENT
 	BadConfig       Reason = C.DL_CONFIG
+	ConfigBits      Reason = C.DL_CONFIG_BITS
 	Count           Reason = C.DL_COUNT
 	NoArguments     Reason = C.DL_ARGUMENTS
 	Kind            Reason = C.DL_KIND
@@ -192,6 +203,9 @@ const (
 	DerivedRange    Reason = C.DL_DERIVED_RANGE
 	DerivedOverflow Reason = C.DL_DERIVED_OVERFLOW
 	Unbound         Reason = C.DL_UNBOUND
+	DerivedMultiple Reason = C.DL_DERIVED_MULTIPLE
+	Scratch         Reason = C.DL_SCRATCH
+	NotMultiple     Reason = C.DL_NOT_MULTIPLE
 	Grid            Reason = C.DL_GRID
 	Block           Reason = C.DL_BLOCK
 	Shared          Reason = C.DL_SHARED
