@@ -121,16 +121,14 @@ func (e *Engine) allocate(a *array) error {
 // order of the device's memory stream is there once that has been waited for.
 func (e *Engine) allocateNow(d *device, a *array) driver.Result {
 	api := e.driver.API
-	return e.relaxed(func() driver.Result {
-		stream, r := e.memoryStream(d)
-		if r != driver.ResultSuccess {
-			return r
-		}
-		if a.address, r = api.MemAllocAsync(a.bytes, stream); r == driver.ResultSuccess {
-			r = api.StreamSynchronize(stream)
-		}
+	stream, r := e.memoryStream(d)
+	if r != driver.ResultSuccess {
 		return r
-	})
+	}
+	if a.address, r = api.MemAllocAsync(a.bytes, stream); r == driver.ResultSuccess {
+		r = api.StreamSynchronize(stream)
+	}
+	return r
 }
 
 // memoryStream gives the stream that orders a device's allocations, and nothing
@@ -164,7 +162,7 @@ func (e *Engine) free(a *array) {
 		return
 	}
 	_ = e.on(a.device, func(d *device) error {
-		e.relaxed(func() driver.Result { return e.driver.API.MemFreeAsync(a.address, d.memory) })
+		e.driver.API.MemFreeAsync(a.address, d.memory)
 		return nil
 	})
 	e.bytes.Add(-int64(a.bytes))

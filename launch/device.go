@@ -78,8 +78,8 @@ func readLimits(api *driver.API, d driver.Device) (deviceLimits, error) {
 	return l, nil
 }
 
-// on runs f with the device's context current on one OS thread, and leaves the
-// thread's context as it was.
+// on runs f with the device's context current on one OS thread, and relaxed; it
+// leaves the thread's context and mode as they were.
 func (e *Engine) on(index int, f func(d *device) error) error {
 	d, err := e.device(index)
 	if err != nil {
@@ -98,16 +98,19 @@ func (e *Engine) on(index int, f func(d *device) error) error {
 		}
 		defer api.ContextSetCurrent(former)
 	}
-	return f(d)
+	return relaxed(api, func() error { return f(d) })
 }
 
-// relaxed runs f with the thread's stream capture mode relaxed: what would
-// otherwise end a capture of this or another thread does not (driver 580).
-func (e *Engine) relaxed(f func() driver.Result) driver.Result {
+// relaxed runs f with the thread's stream capture mode relaxed: allocating,
+// freeing, unloading, waiting for a stream, and even asking about an event end
+// the captures of this and every other thread otherwise (seen: 580).
+func relaxed[T any](api *driver.API, f func() T) T {
 	const relaxedMode = 2
-	former, r := e.driver.API.CaptureMode(relaxedMode)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	former, r := api.CaptureMode(relaxedMode)
 	if r == driver.ResultSuccess {
-		defer e.driver.API.CaptureMode(former)
+		defer api.CaptureMode(former)
 	}
 	return f()
 }

@@ -24,6 +24,9 @@ type fake struct {
 	pinner    runtime.Pinner
 	context   atomic.Uint64
 	capturing bool
+	elsewhere bool         // another thread captures ...
+	lost      bool         // ... which what is not relaxed ends
+	mode      atomic.Int32 // the thread's stream capture mode
 	unloaded  []driver.Library
 	dynamic   int32         // what KernelMaxDynamicShared is now
 	loads     driver.Result // what getting a kernel answers
@@ -72,7 +75,10 @@ func (f *fake) api() *driver.API {
 			}
 			return 7, ok
 		},
-		LibraryUnload: func(l driver.Library) driver.Result { f.unloaded = append(f.unloaded, l); return ok },
+		LibraryUnload: func(l driver.Library) driver.Result {
+			f.unloaded = append(f.unloaded, l)
+			return f.unsafe(ok)
+		},
 		LibraryKernel: func(_ driver.Library, name string) (driver.Kernel, driver.Result) {
 			if f.loads != ok {
 				copy(f.logTo, f.log)
@@ -101,16 +107,16 @@ func (f *fake) api() *driver.API {
 		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
 		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
 		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
-		StreamSynchronize:  func(driver.Stream) driver.Result { return f.syncs },
+		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
 		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
 		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
-		EventQuery:         func(driver.Event) driver.Result { return f.events },
+		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
 		EventDestroy:       func(driver.Event) driver.Result { return ok },
 		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
 		MemAlloc:           f.alloc,
 		MemFree:            f.free,
-		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { return f.alloc(n) },
-		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { return f.free(a) },
+		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
+		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
 		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
@@ -120,8 +126,19 @@ func (f *fake) api() *driver.API {
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},
-		CaptureMode: func(int32) (int32, driver.Result) { return 0, ok },
+		CaptureMode: func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
 	}
+}
+
+// unsafe is what the driver does in calls that it calls unsafe while another
+// thread captures (seen: 580).
+func (f *fake) unsafe(r driver.Result) driver.Result {
+	const relaxed = 2
+	if f.elsewhere && f.mode.Load() != relaxed {
+		f.lost = true
+		return driver.ResultStreamCaptureUnsupported
+	}
+	return r
 }
 
 func bytesAt(address, n uint64) []byte {

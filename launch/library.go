@@ -156,7 +156,7 @@ func (e *Engine) prove(lib *library, image []byte, d *device) error {
 func (e *Engine) unloadLibrary(lib *library) {
 	e.exclusively(func() {
 		_ = e.on(0, func(*device) error {
-			e.relaxed(func() driver.Result { return e.driver.API.LibraryUnload(lib.native) })
+			e.driver.API.LibraryUnload(lib.native)
 			return nil
 		})
 	})

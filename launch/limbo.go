@@ -92,18 +92,25 @@ func (e *Engine) sweep() bool {
 	e.limbo.mu.Lock()
 	asked := slices.Clone(e.limbo.waiting)
 	e.limbo.mu.Unlock()
-	done := map[*soul]bool{}
-	for _, s := range asked {
-		if s.settled.Load() || s.fenced && e.driver.API.EventQuery(s.event) == driver.ResultSuccess {
-			done[s] = true
-		}
+	if len(asked) == 0 {
+		return true
 	}
+	api := e.driver.API
+	done := relaxed(api, func() map[*soul]bool {
+		done := map[*soul]bool{}
+		for _, s := range asked {
+			if s.settled.Load() || s.fenced && api.EventQuery(s.event) == driver.ResultSuccess {
+				done[s] = true
+			}
+		}
+		return done
+	})
 	e.limbo.mu.Lock()
 	e.limbo.waiting = slices.DeleteFunc(e.limbo.waiting, func(s *soul) bool { return done[s] })
 	e.limbo.mu.Unlock()
 	for s := range done {
 		if s.fenced {
-			e.driver.API.EventDestroy(s.event)
+			api.EventDestroy(s.event)
 		}
 		e.free(s.array)
 	}
