@@ -16,6 +16,7 @@ func Parse(text []byte) (*Module, error) {
 	if p.image.Version == (Version{}) {
 		return nil, p.failure("there is no .version, with which every PTX text begins")
 	}
+	p.nameFiles()
 	p.module.Version, p.module.Target = p.image.Version, p.image.Target
 	return p.module, nil
 }
@@ -128,11 +129,21 @@ func (p *parser) file() error {
 	return nil
 }
 
+// nameFiles puts the names of files in the place of their numbers.
+func (p *parser) nameFiles() {
+	for _, f := range p.module.Functions {
+		for i := range f.Instructions {
+			source := &f.Instructions[i].Source
+			source.File = p.files[source.File]
+		}
+	}
+}
+
 // loc reads `.loc 1 23 5, function_name $L, inlined_at 1 4 3`.
 func (p *parser) loc() error {
 	line := p.token.line
 	p.advance()
-	p.source.File = p.files[p.token.text]
+	p.source.File = p.token.text // its number: .file may stand at the end of the text
 	p.advance()
 	source, ok := literal(p.token.text)
 	if p.token.kind != number || !ok {

@@ -141,3 +141,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// NVRTC writes .file at the end of its text.
+func TestFilesAreNamedAfterwards(t *testing.T) {
+	m, err := Parse([]byte(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.loc 1 7 3\nret;\n}\n.file 1 \"/src/k.cu\"\n"))
+	require.NoError(t, err)
+	require.Equal(t, Source{File: "/src/k.cu", Line: 7}, m.Functions[0].Instructions[0].Source)
+}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -31,7 +32,7 @@ func (w *warp) fail(pc int32, lane int, result driver.Result, format string, arg
 	place := fmt.Sprintf("%s: block (%d,%d,%d) thread (%d,%d,%d): PTX line %d (%s)", b.run.program.name,
 		b.index[0], b.index[1], b.index[2], thread[0], thread[1], thread[2], at.line, at.text)
 	if at.source.Line != 0 {
-		place += fmt.Sprintf(", %s line %d", at.source.File, at.source.Line)
+		place += fmt.Sprintf(", %s line %d", cmp.Or(at.source.File, "source"), at.source.Line)
 	}
 	b.fault = &Fault{result, place + ": " + fmt.Sprintf(format, args...)}
 }
