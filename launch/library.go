@@ -13,11 +13,12 @@ import (
 
 // library is what a dlaunch_library stands for.
 type library struct {
-	native driver.Library
-	label  string
-	image  *ptx.Image // of PTX; nil for binaries
-	names  []string   // of its kernels
-	log    *jitLog
+	native  driver.Library
+	label   string
+	image   *ptx.Image // of PTX; nil for binaries
+	names   []string   // of its kernels
+	carried carried    // their prototypes
+	log     *jitLog
 }
 
 // LibraryOptions are those of dlaunch_library_options.
@@ -75,6 +76,7 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 	if lib.image, err = examine(image, api.Version); err != nil {
 		return 0, err
 	}
+	lib.carried = carriedBy(image)
 	if lib.log, err = newJITLog(); err != nil {
 		return 0, err
 	}

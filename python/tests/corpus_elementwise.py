@@ -15,11 +15,21 @@ def vector_add(rng, n):
     return Case([given(a), given(b), out(a + b), filled(n)], blocks(n, 256), 256)
 
 
-@kernel("saxpy.ptx", "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)", [0, 1, 1000, 4097])
-def saxpy(rng, n):
+def saxpy_case(rng, n):
     x, y = floats(rng, n), floats(rng, n)
     after = (np.float64(1.5) * x + y).astype(np.float32)
     return Case([given(1.5), given(x), inout(y, after, 1e-6, 1e-6), filled(n)], blocks(n, 128), 128)
+
+
+@kernel("saxpy.ptx", "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)", [0, 1, 1000, 4097])
+def saxpy(rng, n):
+    return saxpy_case(rng, n)
+
+
+# Not without a prototype: the image carries one. test_carried.py gets the kernel by its name.
+@kernel("saxpy_carried.ptx", "saxpy_carried(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)", [0, 1000], raw=False)
+def saxpy_carried(rng, n):
+    return saxpy_case(rng, n)
 
 
 @kernel("fill.ptx", "fill(p: out f64[n], v: f64, n: u64 = n)", [1, 1000])

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include"  # dlaunch_device.cuh
 NEWEST_PTX = (9, 0)  # the newest that a CUDA 13.0 driver loads
 
 
@@ -49,7 +50,7 @@ def compile_cuda(source: Path) -> str:
     code = source.read_text()
     arch = re.search(r"^// arch: (\S+)$", code, re.M)
     instances = re.search(r"^// instances: (.+)$", code, re.M)
-    options = [f"--gpu-architecture={arch[1] if arch else 'compute_75'}", f"-I{wheel_folder() / 'include'}", f"-I{wheel_folder() / 'include' / 'cccl'}"]
+    options = [f"--gpu-architecture={arch[1] if arch else 'compute_75'}", f"-I{wheel_folder() / 'include'}", f"-I{wheel_folder() / 'include' / 'cccl'}", f"-I{INCLUDE}"]
     program = ctypes.c_void_p()
     if rc := lib.nvrtcCreateProgram(ctypes.byref(program), code.encode(), source.name.encode(), 0, None, None):
         raise RuntimeError(f"{source.name}: nvrtcCreateProgram: {rc}")
@@ -104,6 +105,17 @@ def check(ptx: Path) -> None:
         raise RuntimeError(f"{ptx.name}: {done.stdout}{done.stderr}")
 
 
+def assemble(source: Path) -> None:
+    """A leading `// cubin:` line names the target of a .cubin, which is made of the .ptx."""
+    target = re.search(r"^// cubin: (\S+)$", source.read_text(), re.M)
+    ptxas = wheel_folder() / "bin" / "ptxas"
+    if not target:
+        return
+    if not ptxas.exists():
+        raise Missing("nvidia-cuda-nvcc==13.0.*")
+    subprocess.run([ptxas, f"--gpu-name={target[1]}", "-o", source.with_suffix(".cubin"), source.with_suffix(".ptx")], check=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", nargs="*", help="names of sources in this folder; default: all")
@@ -119,6 +131,7 @@ def main() -> int:
                 changed = not ptx.exists() or ptx.read_text() != text
                 ptx.write_text(text)
                 print(f"{ptx.name}: {'changed' if changed else 'as before'}")
+                assemble(source)
             check(ptx)
         except Missing as what:
             missing.add(str(what))
