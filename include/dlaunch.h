@@ -31,13 +31,20 @@
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
  * spawn, or load the library after the fork.
  *
+ * SIMULATOR. The same program runs there, with these differences: a launch is
+ * over when it returns, so a kernel's fault is the launch's own error (on a GPU
+ * it is that of a later call); a fault harms nothing that comes after it; device
+ * memory is host memory, and arrays are kDLCPU tensors.
+ *
  * EXIT. Once exit() has begun nothing touches the driver any more: what is
  * still open is left to the process's end, and calls answer
  * DLAUNCH_ERROR_DRIVER with driver code 4 (CUDA_ERROR_DEINITIALIZED).
  *
  * GROWTH. Structs that you fill begin with struct_size and grow at their end;
  * zero in any other field is its default. A struct_size of 0, or below that of
- * the first version, is DLAUNCH_ERROR_ARGUMENT. dlaunch_arg never grows.
+ * the first version, is DLAUNCH_ERROR_ARGUMENT; of a larger one the fields that
+ * this library does not know are not looked at. Unknown bits of flags are refused.
+ * dlaunch_arg never grows.
  *
  * TEXT is UTF-8, ending in NUL unless a length is given. Strings go into your
  * buffers: `needed` (may be NULL) counts the NUL; (NULL, 0) asks for it and
@@ -209,6 +216,8 @@ typedef int32_t dlaunch_status;
 #define DLAUNCH_ERROR_MEMORY 13      /* out of memory, host or device */
 #define DLAUNCH_ERROR_INTERNAL 14    /* a bug in dlaunch */
 
+/* Begin with DLAUNCH_ERROR_INIT: a struct_size of 0 is DLAUNCH_ERROR_ARGUMENT from
+ * every function, and then there is no room to say so in. */
 typedef struct dlaunch_error {
   uint32_t struct_size; /* sizeof(dlaunch_error) */
   int32_t status;
@@ -277,7 +286,7 @@ typedef uint64_t dlaunch_array;
 typedef uint64_t dlaunch_stream;
 typedef uint64_t dlaunch_event;
 
-#define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel */
+#define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel (not on the simulator) */
 
 typedef struct dlaunch_library_options {
   uint32_t struct_size; /* sizeof(dlaunch_library_options) */
@@ -451,8 +460,10 @@ typedef struct dlaunch_config {
  * device tensor's, else that of the thread's current context, else 0.
  *
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
- * DLAUNCH_IN and DLAUNCH_OUT in its flags. It is then copied to the device and,
- * if out, back, and the call returns when that is done. Without host tensors
+ * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
+ * It is then copied to the device (also if it is out: a kernel may leave elements
+ * as they are) and, if out, back, and the call returns when that is done. Host
+ * tensors that overlap are one piece of memory on the device too. Without host tensors
  * nothing waits for the GPU (but the driver does, when some thousand launches
  * are queued). On the simulator host tensors are used in place.
  *
