@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -477,6 +478,23 @@ func TestRetireWaitsForLaunches(t *testing.T) {
 	require.Equal(t, exec.OK, (<-done).Reason)
 	require.Zero(t, graves.Reclaim())
 	require.True(t, buried)
+}
+
+// A thread can end inside a launch: CPython ends daemon threads so, when they want
+// its lock back at exit. Nobody waits for it then.
+func TestAThreadEndsInALaunch(t *testing.T) {
+	h := publish(t, exec.Program{})
+	require.True(t, exectest.LaunchAndDie(h, unsafe.Pointer(config())))
+	done := make(chan struct{})
+	go func() {
+		exec.AwaitLaunches()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "waits for a thread that is gone")
+	}
 }
 
 // Threads launch while others close and publish anew: nothing stale is read.

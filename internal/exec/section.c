@@ -15,8 +15,11 @@ static _Atomic bool asymmetric;      /* membarrier serves: a section need not fe
 static __thread dl_thread *mine __attribute__((tls_model("initial-exec")));
 
 static void thread_ends(void *record) {
+  dl_thread *t = record;
   mine = NULL; /* a later destructor of this thread that launches enrols again */
-  atomic_store_explicit(&((dl_thread *)record)->used, 0, memory_order_release);
+  uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
+  if (section & 1) dl_leave(t, false); /* the thread ended inside a launch */
+  atomic_store_explicit(&t->used, 0, memory_order_release);
 }
 
 static void forked(void) { atomic_fetch_or(&dl_attention, DL_FORKED); }

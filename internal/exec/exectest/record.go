@@ -3,6 +3,7 @@
 package exectest
 
 /*
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,10 +15,12 @@ static struct { struct config config; uint8_t params[32768]; uint64_t size; uint
 static uint8_t attributes[16 * 72];
 static _Atomic uint64_t launches;
 static _Atomic uint32_t hold; // while set, a launch does not return
+static _Atomic uint32_t fatal; // the next launch ends its thread
 
 static int32_t record(const struct config *config, void *function, void **params, void **extra) {
 	(void)params;
 	atomic_fetch_add(&launches, 1);
+	if (atomic_exchange(&fatal, 0)) pthread_exit(NULL);
 	while (atomic_load(&hold)) {}
 	if (last.answer == 0 && atomic_load(&launches) < 1000000) {
 		last.config = *config;
@@ -36,6 +39,25 @@ static int32_t count(const struct config *config, void *function, void **params,
 	return 0;
 }
 
+// Weak, since this package is also linked without the executor.
+extern int32_t dl_execute(uint64_t kernel, const void *config, const void *args, uint32_t num_args, const void *hooks,
+                          void *fault) __attribute__((weak));
+struct launch { uint64_t kernel; const void *config; };
+
+static void *launch(void *of) {
+	const struct launch *l = of;
+	uint64_t fault[8];
+	dl_execute(l->kernel, l->config, NULL, 0, NULL, fault);
+	return NULL;
+}
+
+static int launch_and_die(uint64_t kernel, const void *config) {
+	struct launch l = {kernel, config};
+	pthread_t thread;
+	atomic_store(&fatal, 1);
+	return pthread_create(&thread, NULL, launch, &l) || pthread_join(thread, NULL);
+}
+
 static uintptr_t record_address(void) { return (uintptr_t)record; }
 static uintptr_t count_address(void) { return (uintptr_t)count; }
 static void set_hold(uint32_t on) { atomic_store(&hold, on); }
@@ -47,6 +69,8 @@ static struct config last_config(void) { return last.config; }
 static uint8_t attribute(uint32_t i) { return attributes[i]; }
 */
 import "C"
+
+import "unsafe"
 
 // Record is the address of a launch function that keeps its arguments.
 func Record() uintptr { return uintptr(C.record_address()) }
@@ -61,6 +85,12 @@ func Hold(on bool) {
 		word = 1
 	}
 	C.set_hold(word)
+}
+
+// LaunchAndDie launches a kernel without arguments on a thread that ends inside
+// the driver; config is a dlaunch_config.
+func LaunchAndDie(kernel uint64, config unsafe.Pointer) bool {
+	return C.launch_and_die(C.uint64_t(kernel), config) == 0
 }
 
 // Answer is the CUresult of launches from now on.
