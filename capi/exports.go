@@ -177,6 +177,17 @@ func go_kernel_get(library C.dlaunch_library, text *C.char, out *C.dlaunch_kerne
 	})
 }
 
+//export go_kernel_prototype
+func go_kernel_prototype(kernel C.dlaunch_kernel, buf *C.char, size C.size_t, needed *C.size_t, err *C.dlaunch_error) C.dlaunch_status {
+	return guard("dlaunch_kernel_prototype", err, func() error {
+		text, err := engine.KernelPrototype(handles.Handle(kernel))
+		if err != nil {
+			return err
+		}
+		return putString(buf, size, needed, text)
+	})
+}
+
 //export go_kernel_parameter
 func go_kernel_parameter(kernel C.dlaunch_kernel, index C.uint32_t, out *C.dlaunch_parameter, err *C.dlaunch_error) C.dlaunch_status {
 	return guard("dlaunch_kernel_parameter", err, func() error {

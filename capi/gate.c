@@ -144,6 +144,12 @@ dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dla
   return go_kernel_get(library, (char *)text, out, err);
 }
 
+dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
+                                        dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_prototype(kernel, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
                                         dlaunch_error *err) {
   GATE(err);

@@ -356,12 +356,20 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  *          has one value in a launch. `out` or `inout` before the type says that
  *          the kernel writes; `?` after it allows a null; `= ...` is filled in
  *          and never passed. docs/prototypes.md has the whole grammar.
+ *          A name alone takes the prototype that the image carries, if it does:
+ *          DLAUNCH_PROTOTYPE in dlaunch_device.cuh leaves one there.
  * out      yours: dlaunch_kernel_close. Each call gives a handle of its own.
  *
  * The kernel keeps its library loaded: the two may be closed in any order, so
  * a garbage-collected caller need not sort its finalizers.
  */
 dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err);
+
+/* dlaunch_kernel_prototype gives the prototype that launches are checked by, the
+ * caller's or the image's, in dlaunch's spelling and with the kernel's name; ""
+ * if there is none. */
+dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
+                                        dlaunch_error *err);
 
 typedef struct dlaunch_parameter {
   uint32_t struct_size; /* sizeof(dlaunch_parameter) */

@@ -44,6 +44,7 @@ static void in_the_child(void) {
   FORKED(dlaunch_library_global(library, 0, "x", &address, &bytes, &err));
   FORKED(dlaunch_library_close(library, &err));
   FORKED(dlaunch_kernel_get(library, "saxpy", &out, &err));
+  FORKED(dlaunch_kernel_prototype(kernel, NULL, 0, &bytes, &err));
   FORKED(dlaunch_kernel_parameter(kernel, 0, &parameter, &err));
   FORKED(dlaunch_kernel_close(kernel, &err));
   FORKED(dlaunch_launch(kernel, &config, args, 3, &err));

@@ -19,6 +19,7 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_library_global, 0, -7, NULL, NULL, NULL);
   NO_HANDLE(dlaunch_library_close, 0);
   NO_HANDLE(dlaunch_kernel_get, 0, NULL, NULL);
+  NO_HANDLE(dlaunch_kernel_prototype, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_kernel_parameter, 0, 0, NULL);
   NO_HANDLE(dlaunch_kernel_close, 0);
   NO_HANDLE(dlaunch_launch, 0, NULL, NULL, 0);
@@ -73,6 +74,8 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("text", dlaunch_kernel_get, library, NULL, &another);
   CHECK(another == 0);
   NULL_IS_REFUSED("out", dlaunch_kernel_get, library, "saxpy", NULL);
+  NULL_IS_REFUSED("buf", dlaunch_kernel_prototype, kernel, NULL, 9, &bytes);
+  OK(dlaunch_kernel_prototype(kernel, NULL, 0, NULL, &err));
   NULL_IS_REFUSED("out", dlaunch_kernel_parameter, kernel, 0, NULL);
 
   args[0] = arg_float(1);

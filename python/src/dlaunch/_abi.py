@@ -233,6 +233,7 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_library_global": [dlaunch_library, c_int32, c_char_p, POINTER(c_uint64), POINTER(c_size_t)],
     "dlaunch_library_close": [dlaunch_library],
     "dlaunch_kernel_get": [dlaunch_library, c_char_p, POINTER(dlaunch_kernel)],
+    "dlaunch_kernel_prototype": [dlaunch_kernel, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_kernel_parameter": [dlaunch_kernel, c_uint32, POINTER(dlaunch_parameter)],
     "dlaunch_kernel_close": [dlaunch_kernel],
     "dlaunch_launch": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(dlaunch_arg), c_uint32],

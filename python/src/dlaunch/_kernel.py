@@ -133,10 +133,11 @@ class Kernel:
 
     def __init__(self, handle: int, text: str, default_name: str = "") -> None:
         """Own a handle that dlaunch_kernel_get gave for this name or prototype."""
-        self._prototype = text.strip() if is_prototype(text) else None
-        name = text if self._prototype is None else _name_of(self._prototype) or default_name
+        given = text.strip() if is_prototype(text) else None
+        name = text if given is None else _name_of(given) or default_name
+        self._prototype = given or _lib.read_text("dlaunch_kernel_prototype", handle) or None
         self._entry = _Entry(handle, name, self._prototype)
-        self._by_sizes: dict[tuple[int, int], Launcher] = {}
+        self._by_key: dict[tuple[Any, ...], Launcher] = {}
         self._by_configuration: dict[_Configuration, Launcher] = {}
 
     # ---- what it is
@@ -148,7 +149,7 @@ class Kernel:
 
     @property
     def prototype(self) -> str | None:
-        """The prototype that it was got with, or None."""
+        """The prototype that it was got with, else the one that the image carries, or None."""
         return self._prototype
 
     @property
@@ -194,18 +195,27 @@ class Kernel:
         grid counts blocks and block counts threads, each an int or a tuple of up to three; shared counts bytes. The
         result is remembered: `f = kernel[grid, block]` in front of a loop makes launches cheaper still.
         """
+        try:
+            grid, block = key
+            if type(grid) is int and type(block) is int:
+                return self._by_key[key]
+        except (KeyError, TypeError, ValueError):  # not there yet, or to be refused
+            pass
+        return self._look_up(key)
+
+    def _look_up(self, key: Any) -> Launcher:
         if type(key) is not tuple or not 2 <= len(key) <= 4:
             raise ConfigError(
                 f"kernel[...]: {key!r} given; "
                 "[grid, block], [grid, block, stream] or [grid, block, stream, shared] is wanted"
             )
-        if len(key) == 2 and type(key[0]) is int and type(key[1]) is int:
-            found = self._by_sizes.get(key)
-            if found is None:
-                found = self.configure(*key)
-                _remember(self._by_sizes, key, found)
-            return found
-        return self.configure(*key)
+        if not all(map(_is_exact, key)):
+            return self.configure(*key)
+        found = self._by_key.get(key)
+        if found is None:
+            found = self.configure(*key)
+            _remember(self._by_key, key, found)
+        return found
 
     def configure(
         self,
@@ -264,6 +274,11 @@ class Kernel:
     ) -> None:
         """Launch with these arguments; the keywords are configure's."""
         self.configure(grid, block, stream, shared, cluster, cooperative, hold_gil, sync, check, empty_ok)(*arguments)
+
+
+def _is_exact(item: Any) -> bool:
+    """Tell what a key can be remembered by: True and 1.0 are equal to 1, and must be refused all the same."""
+    return item is None or type(item) is int or (type(item) is tuple and all(type(n) is int for n in item))
 
 
 def _remember(known: dict[Any, Launcher], key: Any, launcher: Launcher) -> None:
