@@ -1,24 +1,34 @@
 """What a launch costs, every way side by side in one run.
 
 Bursts of 100 launches of an empty kernel alternate between the ways, round after
-round; the median over the rounds is compared with the driver's own call in C.
-Times are the machine's: quote differences and ratios. Prints a table; writes
-JSON and a plot into the folder given by --out.
+round; the median over the rounds is compared with the driver's own call in C, and from
+Python with a builtin that does nothing too. What it costs to load the library is
+measured in processes of their own. Times are the machine's: quote differences and ratios. Prints a table; writes JSON
+and a plot into the folder given by --out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
 import dlaunch
-from ways import RAW, Bench, Burst, possible
+from ways import EMPTY, RAW, Bench, Burst, possible
 
 TENSORS = (1, 3, 26)
+LOADS = 21
+LOAD = """
+import ctypes, sys, time
+begin = time.perf_counter_ns()
+ctypes.CDLL(sys.argv[1])
+print(time.perf_counter_ns() - begin, end="", flush=True)
+"""
 
 
 def measure(bench: Bench, rounds: int, launches: int) -> dict[str, dict[int, list[float]]]:
@@ -41,21 +51,32 @@ def measure(bench: Bench, rounds: int, launches: int) -> dict[str, dict[int, lis
 
 def summarize(times: dict[str, dict[int, list[float]]]) -> dict[str, dict[str, dict[str, float]]]:
     out: dict[str, dict[str, dict[str, float]]] = {}
-    base = {n: statistics.median(times[RAW][n]) for n in TENSORS}
+    raw, empty = ({n: statistics.median(times[way][n]) for n in TENSORS} for way in (RAW, EMPTY))
     for way, by_count in times.items():
         out[way] = {}
         for n, figures in by_count.items():
             low, middle, high = statistics.quantiles(figures, n=4)
-            out[way][str(n)] = {"median": middle, "q1": low, "q3": high, "over_raw": middle - base[n]}
+            out[way][str(n)] = {"median": middle, "q1": low, "q3": high, "over_raw": middle - raw[n]}
+            if not way.startswith("C, "):
+                out[way][str(n)]["over_empty"] = middle - empty[n]
     return out
 
 
+def library_cost(path: str) -> dict[str, float]:
+    """Size in bytes, and median ms of a dlopen in a fresh process."""
+    loads = [int(subprocess.check_output([sys.executable, "-c", LOAD, path])) / 1e6 for _ in range(LOADS)]
+    return {"bytes": os.stat(path).st_size, "load_ms": round(statistics.median(loads), 3)}
+
+
 def table(summary: dict[str, dict[str, dict[str, float]]]) -> str:
-    lines = [f"{'ns a launch, median':38}" + "".join(f"{n:>9} t" for n in TENSORS) + "   over the driver's own call"]
+    heads = f"   {'over the driver, in C':>21}   {'over an empty builtin':>21}"
+    lines = [f"{'ns a launch, median':38}" + "".join(f"{n:>9} t" for n in TENSORS) + heads]
     for way, figures in summary.items():
-        medians = "".join(f"{figures[str(n)]['median']:11.0f}" for n in TENSORS)
-        over = " / ".join(f"{figures[str(n)]['over_raw']:.0f}" for n in TENSORS)
-        lines.append(f"{way:38}{medians}   {over}")
+        line = f"{way:38}" + "".join(f"{figures[str(n)]['median']:11.0f}" for n in TENSORS)
+        for over in ("over_raw", "over_empty"):
+            shown = [f"{figures[str(n)][over]:.0f}" for n in TENSORS if over in figures[str(n)]]
+            line += f"   {' / '.join(shown):>21}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 
@@ -97,12 +118,15 @@ def main() -> None:
     summary = summarize(measure(Bench(options.burst), options.rounds, options.launches))
     print(f"{title}: {options.rounds} rounds of {options.launches} launches, interleaved")
     print(table(summary))
+    library = library_cost(os.environ["DLAUNCH_LIBRARY"])
+    print(f"libdlaunch.so: {library['bytes']} bytes, loaded in {library['load_ms']:.2f} ms (median of {LOADS} processes)")
     options.out.mkdir(parents=True, exist_ok=True)
     result = {
         "title": title,
         "driver": info.path,
         "rounds": options.rounds,
         "launches": options.launches,
+        "library": library,
         "ways": summary,
     }
     (options.out / "launch_cost.json").write_text(json.dumps(result, indent=1) + "\n")
