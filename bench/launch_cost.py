@@ -119,7 +119,8 @@ def main() -> None:
     print(f"{title}: {options.rounds} rounds of {options.launches} launches, interleaved")
     print(table(summary))
     library = library_cost(os.environ["DLAUNCH_LIBRARY"])
-    print(f"libdlaunch.so: {library['bytes']} bytes, loaded in {library['load_ms']:.2f} ms (median of {LOADS} processes)")
+    loaded = f"loaded in {library['load_ms']:.2f} ms, the median of {LOADS} processes"
+    print(f"libdlaunch.so: {library['bytes']} bytes, {loaded}")
     options.out.mkdir(parents=True, exist_ok=True)
     result = {
         "title": title,
