@@ -60,7 +60,7 @@ func (c *call) mend(fault exec.Fault) error {
 	case exec.NoLimits:
 		return e.fillLimits(c.kernel, int(fault.Found))
 	case exec.Shared:
-		index, blocked := exec.DeviceOf(c.config, c.args)
+		index, blocked := exec.DeviceOf(uint64(c.entry.Handle), c.config, c.args)
 		if blocked.Reason != exec.OK {
 			return c.explain(blocked)
 		}

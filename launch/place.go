@@ -19,7 +19,7 @@ func (c *call) findPlace() error {
 	if c.place != nil {
 		return nil
 	}
-	device, fault := exec.DeviceOf(c.config, c.args)
+	device, fault := exec.DeviceOf(uint64(c.entry.Handle), c.config, c.args)
 	if fault.Reason != exec.OK {
 		return c.explain(fault)
 	}

@@ -95,10 +95,11 @@ func (c *call) viewOf(arg *exec.Arg) (*dlpack.View, error) {
 	case exec.ArgVersioned:
 		return dlpack.ReadVersioned(uintptr(arg.Value))
 	case exec.ArgHandle:
-		entry, err := c.engine.table.Get(handles.Handle(arg.Value), handles.Any)
+		entry, err := c.engine.table.Acquire(handles.Handle(arg.Value), handles.Any) // another thread may close it
 		if err != nil {
 			return nil, err
 		}
+		defer entry.Drop()
 		if held, ok := entry.Value.(interface{ sharedTensor() *exec.Tensor }); ok {
 			return dlpack.Read(uintptr(held.sharedTensor().Address()))
 		}

@@ -225,21 +225,35 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
   return DL_OK;
 }
 
-int32_t dl_device_of(const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args, int32_t *device,
-                     dl_fault *fault) {
+/* The device of the first tensor that decides it. One that does not exist is for
+ * dl_put_tensor to refuse. */
+static int32_t device_of_tensors(const dl_program *program, const dlaunch_arg *args, uint32_t num_args) {
+  for (uint32_t i = 0; i < num_args && i < program->num_steps; i++) {
+    const DLTensor *t;
+    uint64_t flags;
+    dl_fault unused;
+    if (program->steps[i].flags & DL_PEER || !is_tensor(&args[i])) continue;
+    if (dl_tensor_of(&args[i], &t, &flags, &unused) != DL_OK || t->device.device_type != kDLCUDA) continue;
+    int32_t device = t->device.device_id;
+    if (device >= 0 && device < dl_the_driver.num_devices) return device;
+  }
+  return -1;
+}
+
+int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                     int32_t *device, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   if (thread == NULL) return refuse(fault, DL_ATTENTION, -1, 0, 0);
-  int32_t tensors = -1;
-  for (uint32_t i = 0; i < num_args && tensors < 0; i++) {
-    const DLTensor *t;
-    uint64_t flags;
-    if (is_tensor(&args[i]) && dl_tensor_of(&args[i], &t, &flags, fault) == DL_OK && t->device.device_type == kDLCUDA) {
-      tensors = t->device.device_id;
-    }
+  dl_object *object = dl_kind(kernel) == DL_KIND_KERNEL ? dl_find(kernel) : NULL;
+  int32_t reason;
+  if (object == NULL) {
+    reason = refuse(fault, DL_STALE_KERNEL, -1, (int64_t)kernel, 0);
+  } else {
+    uint64_t native;
+    int32_t tensors = device_of_tensors(&((dl_kernel *)object)->program, args, num_args);
+    reason = choose_device(config, tensors, &native, device, fault);
   }
-  uint64_t native;
-  int32_t reason = choose_device(config, tensors, &native, device, fault);
   dl_leave(thread, nested);
   return reason;
 }

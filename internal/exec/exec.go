@@ -248,10 +248,10 @@ func LaunchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64) Fa
 }
 
 // DeviceOf says on which device a launch would run.
-func DeviceOf(config *Config, args []Arg) (int, Fault) {
+func DeviceOf(kernel uint64, config *Config, args []Arg) (int, Fault) {
 	fault := C.dl_fault{argument: -1, axis: -1}
 	var device C.int32_t
-	fault.reason = C.dl_device_of((*C.dlaunch_config)(unsafe.Pointer(config)),
+	fault.reason = C.dl_device_of(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
 		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), &device, &fault)
 	return int(device), *(*Fault)(unsafe.Pointer(&fault))
 }

@@ -265,9 +265,10 @@ int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dl
                          const uint64_t *scratch, dl_fault *fault);
 
 /* The device that dl_execute would launch on, for staging what is not there yet:
- * DL_OK and *device, or DL_STALE_STREAM. */
-int32_t dl_device_of(const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args, int32_t *device,
-                     dl_fault *fault);
+ * DL_OK and *device, or why there is none: DL_STALE_KERNEL, DL_STALE_STREAM,
+ * DL_STREAM_DEVICE. */
+int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
+                     int32_t *device, dl_fault *fault);
 
 /* ---- publishing and closing what launches read (slots.c, section.c) */
 

@@ -546,3 +546,24 @@ func TestHammerCloseAgainstLaunch(t *testing.T) {
 	require.NotZero(t, launched.Load())
 	require.Zero(t, graves.Reclaim())
 }
+
+// Where a launch runs is asked before all of its arguments were checked.
+func TestDeviceOf(t *testing.T) {
+	dim := exec.Dim{Size: exec.AnyExtent}
+	program := tensorProgram(0, dim)
+	peer := program.Steps[0]
+	peer.Flags = exec.Peer
+	program.Steps = []exec.Step{peer, program.Steps[0], program.Steps[0]}
+	h := publish(t, program)
+	var args []exec.Arg
+	for _, device := range []int32{0, 2, 1} { // a peer's, one that is not there, the launch's
+		x, arg := newTensor(t, 16, f32, []int64{1}, nil)
+		x.device = device
+		args = append(args, arg)
+	}
+	device, fault := exec.DeviceOf(h, config(), args)
+	require.Equal(t, exec.OK, fault.Reason)
+	require.Equal(t, 1, device)
+	_, fault = exec.DeviceOf(h+1<<24, config(), args)
+	require.Equal(t, exec.StaleKernel, fault.Reason)
+}
