@@ -3,6 +3,7 @@
  * itself, runs launches in C, and hands the rest to Go, where each name has an
  * export of its own (go_ in place of dlaunch_).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,37 +12,38 @@
 
 #define VERSION "0.1.0"
 
-static dlaunch_status refuse(dlaunch_error *err, dlaunch_status status, int32_t driver_code, const char *message) {
+static dlaunch_status refuse(dlaunch_error *err, dlaunch_status status, int32_t driver_code, const char *function,
+                             const char *message) {
   if (err != NULL) {
     err->status = status;
     err->driver_code = driver_code;
     err->argument = -1;
-    strncpy(err->message, message, sizeof err->message - 1);
-    err->message[sizeof err->message - 1] = 0;
+    snprintf(err->message, sizeof err->message, "%s: %s", function, message);
   }
   return status;
 }
 
 /* What every call meets first. DLAUNCH_OK lets it pass. */
-static dlaunch_status gate(dlaunch_error *err) {
+static dlaunch_status gate(dlaunch_error *err, const char *function) {
   enum { DEINITIALIZED = 4 }; /* CUDA_ERROR_DEINITIALIZED */
   if (__builtin_expect(err != NULL && err->struct_size < sizeof *err, 0)) return DLAUNCH_ERROR_ARGUMENT;
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
   if (__builtin_expect((attention & (DL_FORKED | DL_EXITING)) == 0, 1)) return DLAUNCH_OK;
   if (attention & DL_FORKED) {
-    return refuse(err, DLAUNCH_ERROR_FORKED, 0,
-                  "dlaunch: this process was forked after libdlaunch.so was loaded, and neither CUDA nor the library "
+    return refuse(err, DLAUNCH_ERROR_FORKED, 0, function,
+                  "this process was forked after libdlaunch.so was loaded, and neither CUDA nor the library "
                   "works in such a child; use exec or spawn (Python: multiprocessing.set_start_method(\"spawn\")), or "
                   "fork before the first call");
   }
-  return refuse(err, DLAUNCH_ERROR_DRIVER, DEINITIALIZED,
-                "dlaunch: the process is exiting; the driver is not touched any more");
+  return refuse(err, DLAUNCH_ERROR_DRIVER, DEINITIALIZED, function,
+                "the process is exiting; the driver is not touched any more");
 }
 
-#define GATE(err)                              \
-  do {                                         \
-    dlaunch_status passed_ = gate(err);        \
-    if (passed_ != DLAUNCH_OK) return passed_; \
+#define GATE(err) GATE_AS(__func__, err)
+#define GATE_AS(function, err)                    \
+  do {                                            \
+    dlaunch_status passed_ = gate(err, function); \
+    if (passed_ != DLAUNCH_OK) return passed_;    \
   } while (0)
 
 /* The same for what gives a handle: 0 on failure. */
@@ -165,7 +167,7 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
 
 static dlaunch_status launch(char *function, dlaunch_kernel kernel, const dlaunch_config *config,
                              const dlaunch_arg *args, uint32_t num_args, dlaunch_error *err) {
-  GATE(err);
+  GATE_AS(function, err);
   dl_fault fault;
   if (__builtin_expect(dl_execute(kernel, config, args, num_args, NULL, &fault) == DL_OK, 1)) return DLAUNCH_OK;
   return go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err);
@@ -180,10 +182,10 @@ enum { FEW_TENSORS = 64 }; /* so many arguments fit the stack; more are rare */
 
 static dlaunch_status launch_all(char *function, dlaunch_kernel kernel, const dlaunch_config *config, uint16_t kind,
                                  const void *const *tensors, uint32_t num, dlaunch_error *err) {
-  GATE(err); /* before memory is asked for */
+  GATE_AS(function, err); /* before memory is asked for */
   dlaunch_arg few[FEW_TENSORS], *args = few;
   if (num > FEW_TENSORS && tensors != NULL && (args = malloc(num * sizeof *args)) == NULL) {
-    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch: out of host memory for the arguments of a launch");
+    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, function, "out of host memory for the arguments");
   }
   for (uint32_t i = 0; tensors != NULL && i < num; i++) {
     args[i] = (dlaunch_arg){.kind = kind, .value.bytes = tensors[i]};
@@ -255,7 +257,7 @@ dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorV
   exported *e = calloc(1, sizeof *e + 2 * axes * sizeof(int64_t));
   if (e == NULL) {
     go_release_export(id);
-    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, "dlaunch_array_export: out of host memory");
+    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, __func__, "out of host memory");
   }
   e->id = id;
   e->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};

@@ -1,6 +1,7 @@
 package main
 
 /*
+#cgo CFLAGS: -DDLAUNCH_OWN_DLPACK
 #include <string.h>
 #include "dlaunch.h"
 */
@@ -57,13 +58,14 @@ func report(to *C.dlaunch_error, e *status.Error) C.dlaunch_status {
 	return C.dlaunch_status(e.Code)
 }
 
-// putText copies a string, cut at a character, and ends it with NUL.
+// putText copies a string, cut at a character, and ends it with NUL. size is at
+// least 1, and may be more than there is memory.
 func putText(to *C.char, size int, text string) {
 	end := min(len(text), size-1)
 	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), size)
+	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), end+1)
 	copy(room, text[:end])
 	room[end] = 0
 }
@@ -82,7 +84,7 @@ func putString(buf *C.char, size C.size_t, needed *C.size_t, text string) error 
 	case size < wanted:
 		return status.Errorf(status.Argument, "the buffer has %d bytes, %d are needed", size, wanted)
 	}
-	putText(buf, int(size), text)
+	putText(buf, int(wanted), text)
 	return nil
 }
 

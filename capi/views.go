@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"math"
 	"unsafe"
 
 	"dlaunch/internal/driver"
@@ -57,7 +58,9 @@ func libraryOptions(o *C.dlaunch_library_options) (launch.LibraryOptions, error)
 	}
 	out.Lazy = o.flags&C.DLAUNCH_LAZY != 0
 	if o.log != nil && o.log_size > 0 {
-		out.Log = func(text string) { putText(o.log, int(o.log_size), text) }
+		size := int(min(o.log_size, math.MaxInt))
+		out.Log = func(text string) { putText(o.log, size, text) }
+		out.Log("") // for what is refused before a compiler sees it
 	}
 	if o.num_jit_options > 0 && (o.jit_options == nil || o.jit_values == nil) {
 		return out, status.Errorf(status.Argument, "options.num_jit_options is %d, but jit_options or jit_values is NULL", o.num_jit_options)

@@ -25,7 +25,8 @@
  * order and from any thread, also while other threads launch with them.
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
- * call. The calling thread's current CUDA context is what it was, afterwards.
+ * call, but for the first use of a device, a rise of a kernel's shared memory, and
+ * an unload, which keeps launches waiting. The calling thread's current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -36,9 +37,10 @@
  * it is that of a later call); a fault harms nothing that comes after it; device
  * memory is host memory, and arrays are kDLCPU tensors.
  *
- * EXIT. Once exit() has begun nothing touches the driver any more: what is
- * still open is left to the process's end, and calls answer
- * DLAUNCH_ERROR_DRIVER with driver code 4 (CUDA_ERROR_DEINITIALIZED).
+ * EXIT. When the driver is opened, a handler is registered with atexit. Once that
+ * has run, nothing touches the driver any more: what is still open is left to the
+ * process's end, and calls answer DLAUNCH_ERROR_DRIVER with driver code 4
+ * (CUDA_ERROR_DEINITIALIZED).
  *
  * GROWTH. Structs that you fill begin with struct_size and grow at their end;
  * zero in any other field is its default. A struct_size of 0, or below that of
@@ -67,7 +69,8 @@
  * compiler finds <dlpack/dlpack.h>, or where DLAUNCH_DLPACK_H names it. Else the
  * declarations below do: the layout of DLPack 1.3, which 1.x keeps.
  */
-#if defined(DLAUNCH_DLPACK_H)
+#if defined(DLAUNCH_OWN_DLPACK) /* those below, whatever else there is */
+#elif defined(DLAUNCH_DLPACK_H)
 #include DLAUNCH_DLPACK_H
 #elif defined(DLPACK_DLPACK_H_)
 #elif defined(__has_include)
@@ -309,9 +312,10 @@ typedef struct dlaunch_library_options {
  * out      yours: dlaunch_library_close.
  *
  * The driver takes any bytes at load and complains later (seen: 580), so the
- * image is proved by getting its kernels, unless DLAUNCH_LAZY says not to.
+ * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to.
  * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log, or the
- * architectures or versions that do not agree. The simulator takes PTX.
+ * architectures or versions that do not agree. The simulator takes PTX. Libraries
+ * that were retired are unloaded first, which waits for their running kernels.
  */
 dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
                                     dlaunch_library *out, dlaunch_error *err);
@@ -390,7 +394,8 @@ dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, d
                                         dlaunch_error *err);
 
 /* dlaunch_kernel_close closes a kernel: its number is stale at once; launches
- * that have begun are not harmed. */
+ * that have begun are not harmed. With the last kernel of a closed library that is
+ * unloaded, which waits for its running kernels. */
 dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 
 /* ---------------------------------------------------------------- launches */
@@ -473,7 +478,7 @@ typedef struct dlaunch_config {
  * as they are) and, if out, back, and the call returns when that is done. Host
  * tensors that overlap are one piece of memory on the device too. Without host tensors
  * nothing waits for the GPU (but the driver does, when some thousand launches
- * are queued). On the simulator host tensors are used in place.
+ * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
  *
  * err->argument is the index in args that is at fault.
  */
@@ -498,7 +503,8 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
  *        are fine.
  * out    yours: dlaunch_array_close. As a launch argument: DLAUNCH_ARG_HANDLE.
  *
- * The contents are undefined. Types of less than 8 bits are packed.
+ * The contents are undefined. Types of less than 8 bits are packed. Where memory
+ * is short and closed arrays still hold some, this waits for the device's work.
  */
 dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
                                     dlaunch_array *out, dlaunch_error *err);
@@ -561,7 +567,7 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
 
 /*
  * dlaunch_report describes, as JSON, what is alive and what was done:
- *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label"}...],
+ *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label", "open", "held_by"}...],
  *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  */

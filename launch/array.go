@@ -55,7 +55,7 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 		e.free(a)
 		return 0, err
 	}
-	return entry.Handle, a.shared.Publish(uint64(entry.Handle))
+	return e.publish(entry, a.shared)
 }
 
 func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
@@ -83,7 +83,11 @@ func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
 	if empty {
 		return 0, nil
 	}
-	return dtype.Bytes(elements, false)
+	bytes, err := dtype.Bytes(elements, false)
+	if err != nil {
+		return 0, status.Errorf(status.Argument, "shape %v of %v has more than 2^63-1 bytes", shape, dtype)
+	}
+	return bytes, nil
 }
 
 func (e *Engine) allocate(a *array) error {

@@ -25,11 +25,12 @@ type call struct {
 	staged  []*hostTensor
 	scratch []uint64 // an address for each derived parameter, once it is there
 	memory  []orderedMemory
+	buffers []*exec.Buffer // host memory that results are copied to
 }
 
 // Launch goes on where the executor stopped: fault says why. What can be mended
 // is, and the executor is asked again; the rest is explained.
-func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, fault exec.Fault) error {
+func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, fault exec.Fault) (err error) {
 	c := &call{engine: e, config: config, args: args}
 	entry, err := e.table.Acquire(h, handles.Kernel)
 	if err != nil {
@@ -38,7 +39,7 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 	defer entry.Drop()
 	c.entry, c.kernel = entry, entry.Value.(*kernel)
 	e.slow.add(fault.Reason)
-	defer c.clean()
+	defer func() { c.clean(err != nil) }()
 	for range maxMends {
 		if fault.Reason == exec.OK {
 			return c.bringBack()

@@ -14,6 +14,18 @@ type retired struct {
 	entries []*handles.Entry
 }
 
+// publish makes a new entry visible to launches, or undoes it.
+func (e *Engine) publish(entry *handles.Entry, to interface{ Publish(handle uint64) error }) (handles.Handle, error) {
+	err := to.Publish(uint64(entry.Handle))
+	if err == nil {
+		return entry.Handle, nil
+	}
+	if closed, closing := e.table.Close(entry.Handle, entry.Kind); closing == nil {
+		closed.Drop()
+	}
+	return 0, err
+}
+
 // Check says whether a handle is open and of a kind: it goes before every other
 // check of a call.
 func (e *Engine) Check(h handles.Handle, kind handles.Kind) error {

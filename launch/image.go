@@ -2,8 +2,10 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dlaunch/internal/driver"
@@ -118,15 +120,24 @@ func examineELF(image []byte) error {
 	return nil
 }
 
-// examineFatbin follows the chain of headers that a fatbin may be.
+// examineFatbin follows the chain of headers that a fatbin is: each says how long
+// it and its body are.
 func examineFatbin(image []byte) error {
-	if len(image) < fatbinHeaderBytes {
-		return truncated("fatbin", len(image), fatbinHeaderBytes)
-	}
-	header := uint64(binary.LittleEndian.Uint16(image[6:]))
-	body := binary.LittleEndian.Uint64(image[8:])
-	if end := header + body; end < body || end > uint64(len(image)) {
-		return truncated("fatbin", len(image), header+body)
+	for at := uint64(0); at < uint64(len(image)); {
+		rest := image[at:]
+		if at > 0 && !bytes.HasPrefix(rest, fatbinMagic) {
+			return nil // padding, or what else a file has behind it
+		}
+		if len(rest) < fatbinHeaderBytes {
+			return truncated("fatbin", len(image), at+fatbinHeaderBytes)
+		}
+		header := uint64(binary.LittleEndian.Uint16(rest[6:]))
+		body := binary.LittleEndian.Uint64(rest[8:])
+		end := at + header + body
+		if header < fatbinHeaderBytes || end < body || end > uint64(len(image)) {
+			return truncated("fatbin", len(image), end)
+		}
+		at = end
 	}
 	return nil
 }
@@ -180,20 +191,29 @@ func nearest(asked string, names []string) string {
 		return "the image has no kernel"
 	}
 	const most = 4
-	var near, rest []string
-	for _, name := range names {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(asked)) || spelling.Distance(asked, name) <= 1+len(asked)/3 {
-			near = append(near, fmt.Sprintf("%q", name))
-		} else {
-			rest = append(rest, fmt.Sprintf("%q", name))
+	asked = strings.ToLower(asked)
+	unlike := func(name string) int {
+		name = strings.ToLower(name)
+		if asked != "" && strings.Contains(name, asked) {
+			return 0
 		}
+		return spelling.Distance(asked, name)
 	}
-	said := "the nearest are "
-	if len(near) == 0 {
-		said, near = "there are ", rest
+	sorted := slices.Clone(names)
+	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(unlike(a), unlike(b)) })
+	said := "there are "
+	if unlike(sorted[0]) <= 1+len(asked)/3 && asked != "" {
+		said = "the nearest are "
 	}
-	if len(near) > most {
-		near = append(near[:most:most], fmt.Sprintf("… (%d kernels)", len(names)))
+	if len(names) == 1 {
+		said = "there is only "
 	}
-	return said + strings.Join(near, ", ")
+	var list []string
+	for _, name := range sorted[:min(most, len(sorted))] {
+		list = append(list, fmt.Sprintf("%q", name))
+	}
+	if len(names) > most {
+		list = append(list, fmt.Sprintf("… (%d kernels)", len(names)))
+	}
+	return said + strings.Join(list, ", ")
 }

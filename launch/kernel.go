@@ -43,7 +43,7 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 		k.shared.Free()
 		return 0, err
 	}
-	return entry.Handle, k.shared.Publish(uint64(entry.Handle))
+	return e.publish(entry, k.shared)
 }
 
 func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
@@ -57,6 +57,9 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		k.name = proto.Name
 	}
 	if proto != nil && k.name == "" {
+		if _, err := e.kernelNames(lib); err != nil {
+			return nil, err
+		}
 		if len(lib.names) != 1 {
 			return nil, status.Errorf(status.Argument, "no kernel is named, and the library has %d; begin with a name: %s",
 				len(lib.names), nearest("", lib.names))

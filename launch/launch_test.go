@@ -129,7 +129,7 @@ func TestKernelsAreFound(t *testing.T) {
 		parts []string
 	}{
 		{"saxpy", status.OK, nil},
-		{"saxpi", status.NotFound, []string{`no kernel "saxpi"`, `the nearest are "saxpy"`}},
+		{"saxpi", status.NotFound, []string{`no kernel "saxpi"`, `there is only "saxpy"`}},
 		{"(a: f32, x: f32[n], y: f32[n], n: i32 = n)", status.OK, nil}, // the only one
 		{"", status.NotFound, []string{`no kernel ""`}},
 		{"saxpy(a: f32", status.NotFound, []string{`"saxpy(a: f32"`}}, // a name: nothing closes the bracket

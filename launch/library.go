@@ -15,9 +15,10 @@ import (
 type library struct {
 	native  driver.Library
 	label   string
-	image   *ptx.Image // of PTX; nil for binaries
-	names   []string   // of its kernels
-	carried carried    // their prototypes
+	image   *ptx.Image    // of PTX; nil for binaries
+	unnamed driver.Result // why the driver could not name them; success otherwise
+	names   []string      // of its kernels
+	carried carried       // their prototypes
 	log     *jitLog
 }
 
@@ -121,19 +122,33 @@ func (e *Engine) nameKernels(lib *library) error {
 	}
 	api := e.driver.API
 	n, r := api.LibraryKernelCount(lib.native)
-	if r != driver.ResultSuccess {
-		return nil // an old driver (below 12.4), or an error that getting a kernel will tell
-	}
-	kernels, r := api.LibraryKernels(lib.native, n)
-	if r != driver.ResultSuccess {
-		return nil
+	var kernels []driver.Kernel
+	if r == driver.ResultSuccess {
+		kernels, r = api.LibraryKernels(lib.native, n)
 	}
 	for _, k := range kernels {
-		if name, r := api.KernelName(k); r == driver.ResultSuccess {
-			lib.names = append(lib.names, name)
+		name, named := api.KernelName(k)
+		if r = named; r != driver.ResultSuccess {
+			break
 		}
+		lib.names = append(lib.names, name)
 	}
+	if r.Sticky() {
+		return e.failure("cuLibraryEnumerateKernels", r)
+	}
+	lib.unnamed = r // an old driver, or an error that getting a kernel will tell
 	return nil
+}
+
+// kernelNames are those of the library, or why nobody knows them.
+func (e *Engine) kernelNames(lib *library) ([]string, error) {
+	switch lib.unnamed {
+	case driver.ResultSuccess:
+		return lib.names, nil
+	case driver.ResultNotSupported:
+		return nil, status.Errorf(status.Unsupported, "the kernels of a binary are told by driver 12.4 and newer; this one is %s", versionText(e.driver.API.Version))
+	}
+	return nil, driverError("cuLibraryEnumerateKernels", lib.unnamed)
 }
 
 // prove gets a kernel, since the driver looks at the image only then (580). A
@@ -171,7 +186,8 @@ func (e *Engine) KernelCount(h handles.Handle) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(entry.Value.(*library).names), nil
+	names, err := e.kernelNames(entry.Value.(*library))
+	return len(names), err
 }
 
 // KernelName gives the name of kernel index.
@@ -180,7 +196,10 @@ func (e *Engine) KernelName(h handles.Handle, index int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := entry.Value.(*library).names
+	names, err := e.kernelNames(entry.Value.(*library))
+	if err != nil {
+		return "", err
+	}
 	if index >= len(names) {
 		return "", status.Errorf(status.NotFound, "the library has %d kernels; there is none with index %d", len(names), index)
 	}

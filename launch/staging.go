@@ -176,7 +176,7 @@ func (c *call) bringBack() error {
 				if err != nil {
 					return err
 				}
-				defer buffer.Free()
+				c.buffers = append(c.buffers, buffer)
 				to = buffer.Address
 				scatters = append(scatters, func() { t.view.Scatter(buffer.Bytes) })
 			}
@@ -195,8 +195,18 @@ func (c *call) bringBack() error {
 	})
 }
 
-// clean frees what the call had on the device, whatever became of the launch.
-func (c *call) clean() {
+// clean frees what the call had, whatever became of the launch. After a failure
+// copies may still be under way, to or from the host's memory.
+func (c *call) clean(failed bool) {
+	if failed && len(c.staged) > 0 && c.place != nil {
+		_ = c.engine.on(c.place.device, func(*device) error {
+			c.engine.driver.API.StreamSynchronize(c.place.stream)
+			return nil
+		})
+	}
+	for _, buffer := range c.buffers {
+		buffer.Free()
+	}
 	for _, t := range c.staged {
 		if t.tensor != nil {
 			t.tensor.Free()

@@ -43,6 +43,7 @@ func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
 		return 0, err
 	}
 	if s.shared, err = exec.NewStream(uint64(s.native), int32(index)); err != nil {
+		e.destroyStream(s)
 		return 0, err
 	}
 	entry, err := e.table.Open(handles.Stream, fmt.Sprintf("device %d", index), s, func() { e.destroyStream(s) })
@@ -50,11 +51,13 @@ func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
 		e.destroyStream(s)
 		return 0, err
 	}
-	return entry.Handle, s.shared.Publish(uint64(entry.Handle))
+	return e.publish(entry, s.shared)
 }
 
 func (e *Engine) destroyStream(s *stream) {
-	s.shared.Free()
+	if s.shared != nil {
+		s.shared.Free()
+	}
 	_ = e.on(s.device, func(*device) error {
 		e.driver.API.StreamDestroy(s.native)
 		return nil

@@ -4,7 +4,7 @@
 package exec
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -Wall
+#cgo CFLAGS: -std=gnu11 -O2 -Wall -DDLAUNCH_OWN_DLPACK
 #include <stdlib.h>
 #include <string.h>
 #include "exec.h"
@@ -13,6 +13,10 @@ static dl_kernel *make_kernel(void *function, uint32_t devices) {
 	dl_kernel *k = calloc(1, sizeof *k);
 	if (k == NULL) return NULL;
 	k->limits = calloc(devices, sizeof *k->limits);
+	if (k->limits == NULL) {
+		free(k);
+		return NULL;
+	}
 	k->function = function;
 	return k;
 }
@@ -30,6 +34,8 @@ static void never_launched(dl_tensor *t) { atomic_store(&t->stream, DL_NO_STREAM
 static uint64_t launched_on(dl_tensor *t) { return atomic_load(&t->stream); }
 static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->streams); }
 static void left_our_hands(dl_tensor *t) { atomic_store(&t->streams, 1); }
+// malloc that may fail: cgo's own ends the process.
+static void *allocate(size_t bytes) { return calloc(1, bytes); }
 static void *at(uintptr_t address) { return (void *)address; }
 */
 import "C"
@@ -99,17 +105,27 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	p.dims = (*C.dl_dim)(toC(program.Dims))
 	p.derived = (*C.dl_derived)(toC(program.Derived))
 	p.terms = (*C.dl_term)(toC(program.Terms))
-	return &Kernel{k}, nil
+	made := &Kernel{k}
+	if len(program.Params) > 0 && p.params == nil || len(program.Steps) > 0 && p.steps == nil || len(program.Dims) > 0 && p.dims == nil ||
+		len(program.Derived) > 0 && p.derived == nil || len(program.Terms) > 0 && p.terms == nil {
+		made.Free()
+		return nil, outOfMemory()
+	}
+	return made, nil
 }
 
-// toC copies a slice into memory that C frees.
+// toC copies a slice into memory that C frees; nil if there is none left, or
+// nothing to copy.
 func toC[T any](slice []T) unsafe.Pointer {
 	if len(slice) == 0 {
 		return nil
 	}
 	var item T
 	bytes := C.size_t(len(slice)) * C.size_t(unsafe.Sizeof(item))
-	memory := C.malloc(bytes)
+	memory := C.allocate(bytes)
+	if memory == nil {
+		return nil
+	}
 	C.memcpy(memory, unsafe.Pointer(&slice[0]), bytes)
 	return memory
 }
@@ -152,7 +168,7 @@ type Tensor struct{ c *C.dl_tensor }
 // NewTensor makes a tensor; strides are in elements, nil is C order.
 func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strides []int64) (*Tensor, error) {
 	rank := len(shape)
-	t := (*C.dl_tensor)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_tensor{}))+C.size_t(2*rank)*8))
+	t := (*C.dl_tensor)(C.allocate(C.size_t(unsafe.Sizeof(C.dl_tensor{})) + C.size_t(2*rank)*8))
 	if t == nil {
 		return nil, outOfMemory()
 	}
@@ -208,7 +224,7 @@ type Stream struct{ c *C.dl_stream }
 
 // NewStream makes one from the driver's stream.
 func NewStream(native uint64, device int32) (*Stream, error) {
-	s := (*C.dl_stream)(C.calloc(1, C.size_t(unsafe.Sizeof(C.dl_stream{}))))
+	s := (*C.dl_stream)(C.allocate(C.size_t(unsafe.Sizeof(C.dl_stream{}))))
 	if s == nil {
 		return nil, outOfMemory()
 	}
@@ -274,7 +290,7 @@ type Buffer struct {
 
 // NewBuffer allocates zeroed memory.
 func NewBuffer(size int) (*Buffer, error) {
-	memory := C.calloc(1, C.size_t(size))
+	memory := C.allocate(C.size_t(size))
 	if memory == nil {
 		return nil, outOfMemory()
 	}

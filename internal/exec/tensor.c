@@ -59,6 +59,13 @@ static void remember_stream(dl_tensor *tensor, uint64_t stream) {
 
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
+/* What an element takes in memory: types of less than a byte are packed, unless
+ * the producer says that they are padded. */
+static uint64_t stored_bits(DLDataType dtype, uint64_t flags) {
+  if (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) return (dtype.bits + UINT64_C(7)) / 8 * 8 * dtype.lanes;
+  return item_bits(dtype);
+}
+
 static uint32_t packed_dtype(DLDataType dtype) {
   return dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
 }
@@ -159,8 +166,8 @@ static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
 }
 
 /* The bytes that hold every element: [low, high) around the first one. */
-static void extent_bytes(const DLTensor *t, uint64_t address, int64_t elements, dl_range *range) {
-  __int128 bits = (__int128)item_bits(t->dtype), first = 0, last = 0;
+static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, dl_range *range) {
+  __int128 bits = (__int128)stored_bits(t->dtype, flags), first = 0, last = 0;
   range->data = range->low = range->high = address;
   if (elements == 0) return;
   if (t->strides == NULL) last = elements - 1;
@@ -269,7 +276,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   }
   if (__builtin_expect(pack->ranges != NULL, 0)) {
     dl_range *range = &pack->ranges[pack->num_ranges++];
-    extent_bytes(t, address, elements, range);
+    extent_bytes(t, flags, address, elements, range);
     range->argument = index;
     range->flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
                    (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
