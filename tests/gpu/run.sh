@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what stage.sh laid out beside it, on this machine's GPU: the C programs and
-# the Python suite, or the benchmarks. Needs Python with NumPy and pytest (torch and
-# CuPy for what is tested with them). Here a skip is a failure.
+# the Python suite, or the benchmarks. Needs Python with NumPy, pytest, torch and
+# CuPy. Here a skip is a failure, and so is a framework with which nothing ran.
 #
 #   run.sh RESULTS [test | bench]
 set -eu
