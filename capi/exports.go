@@ -260,15 +260,13 @@ func go_array_read(array C.dlaunch_array, host unsafe.Pointer, bytes C.size_t, s
 //export go_array_tensor
 func go_array_tensor(array C.dlaunch_array, out *C.DLTensor, err *C.dlaunch_error) C.dlaunch_status {
 	return guard("dlaunch_array_tensor", err, func() error {
-		address, err := engine.ArrayTensor(handles.Handle(array))
-		if err != nil {
-			return err
-		}
-		if out == nil {
-			return null("out")
-		}
-		*out = *tensorAt(address)
-		return nil
+		return engine.ArrayTensor(handles.Handle(array), func(address uint64) error {
+			if out == nil {
+				return null("out")
+			}
+			*out = *tensorAt(address)
+			return nil
+		})
 	})
 }
 

@@ -226,13 +226,15 @@ func (e *Engine) copyNow(a *array, host uintptr, native driver.Stream, toDevice 
 	return nil
 }
 
-// ArrayTensor gives the address of the array's DLTensor.
-func (e *Engine) ArrayTensor(h handles.Handle) (uint64, error) {
-	entry, err := e.table.Get(h, handles.Array)
+// ArrayTensor runs read with the address of the array's DLTensor, which is not
+// freed meanwhile.
+func (e *Engine) ArrayTensor(h handles.Handle, read func(address uint64) error) error {
+	entry, err := e.table.Acquire(h, handles.Array)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return entry.Value.(*array).shared.Address(), nil
+	defer entry.Drop()
+	return read(entry.Value.(*array).shared.Address())
 }
 
 // exports are the references that exported tensors hold.

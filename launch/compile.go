@@ -240,7 +240,7 @@ func (c *compiled) untyped(slots []slot) {
 		switch {
 		case s.isFloat():
 			step.Format = exec.FormatFloat
-		case s.ptxType == ".b8" && s.size > 1: // a struct
+		case !s.isScalar(): // a struct
 		case s.size == addressBytes:
 			step.Format = exec.FormatAddress
 		case s.size == 1 || s.size == 2 || s.size == 4:

@@ -14,7 +14,7 @@ import (
 // slot is one parameter as the image declares it.
 type slot struct {
 	name         string // PTX's; "" when unknown
-	ptxType      string // ".u64", ".b8" ...; "" when unknown
+	ptxType      string // ".u64", ".b8" ...; "" when unknown; of an array or vector that of each element
 	offset, size uint64
 }
 
@@ -175,12 +175,17 @@ func declaredClass(p *prototype.Param) (float, integer bool) {
 	return format == exec.FormatFloat && p.Scalar.Type.Bits >= 32, format == exec.FormatSigned || format == exec.FormatUnsigned
 }
 
-func (s *slot) isFloat() bool { return s.ptxType == ".f32" || s.ptxType == ".f64" }
+// isScalar says that a slot is one element of its type, as far as is known.
+func (s *slot) isScalar() bool { return s.ptxType == "" || ptx.SizeOf(s.ptxType) == s.size }
+
+func (s *slot) isFloat() bool {
+	return s.isScalar() && (s.ptxType == ".f32" || s.ptxType == ".f64")
+}
 
 func (s *slot) isInteger() bool {
 	switch s.ptxType {
 	case ".u32", ".s32", ".u64", ".s64":
-		return true
+		return s.isScalar()
 	}
 	return false
 }
