@@ -13,13 +13,15 @@
 
 #include "_cgo_export.h"
 #include "exec.h"
+#include "pyattributes.h"
 #include "python.h"
 
 enum { METH_FASTCALL = 0x0080, MAX_TYPES = 64, MAX_ARGUMENTS = 256 };
 
 /* How objects of one type are converted; python/src/dlaunch/_arguments.py gives
- * the first four, or the address of the type's exchange API, which is greater. */
-enum recipe { SLOW, INDEX, FLOAT, TRUTH, LONG, NONE, BYTES, ARRAY, NUM_RECIPES };
+ * the first four, or the address of the type's exchange API, which is greater, or
+ * the tuple of a type that is read by its attributes. */
+enum recipe { SLOW, INDEX, FLOAT, TRUTH, LONG, NONE, BYTES, ARRAY, EXCHANGE, ATTRIBUTES };
 
 /* DLPackExchangeAPI of DLPack 1.3 */
 typedef struct exchange_api {
@@ -32,6 +34,14 @@ typedef struct exchange_api {
   int (*current_stream)(int32_t device_type, int32_t device_id, void **out);
 } exchange_api;
 
+typedef struct known_type {
+  PyObject *type; /* a strong reference: a dead type's address is used again */
+  enum recipe recipe;
+  const exchange_api *api;   /* of EXCHANGE */
+  bool is_lazy;              /* of EXCHANGE: an object may show other values than are in memory */
+  dl_attributes *attributes; /* of ATTRIBUTES; ours */
+} known_type;
+
 typedef struct callable { /* what the builtin's self, a capsule, holds */
   const dl_python *py;
   uint64_t kernel;
@@ -42,10 +52,7 @@ typedef struct callable { /* what the builtin's self, a capsule, holds */
   size_t type_offset;    /* in every object, of its type */
   PyObject *leave, *raise, *recipe_of;
   uint32_t num_types;
-  struct {
-    PyObject *type; /* a strong reference: a dead type's address is used again */
-    uint64_t recipe;
-  } types[MAX_TYPES];
+  known_type types[MAX_TYPES];
 } callable;
 
 static const char CAPSULE[] = "dlaunch_callable";
@@ -118,9 +125,8 @@ static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
   return done;
 }
 
-/* Torch's lazily conjugated tensors: the memory is not what the tensor shows. */
-static bool is_conjugated(const dl_python *py, PyObject *object) {
-  PyObject *answer = py->PyObject_CallMethod(object, "is_conj", NULL);
+static bool says(const dl_python *py, PyObject *object, const char *method) {
+  PyObject *answer = py->PyObject_CallMethod(object, method, NULL);
   if (answer == NULL) {
     py->PyErr_Clear();
     return false;
@@ -130,10 +136,32 @@ static bool is_conjugated(const dl_python *py, PyObject *object) {
   return is;
 }
 
-static bool put_tensor(const callable *c, const exchange_api *api, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
+/* The imaginary parts of complex numbers lie two floats apart, and so do all views
+ * of them. */
+static bool may_be_imaginary(const DLTensor *tensor) {
+  if (tensor->dtype.code != kDLFloat) return false;
+  int64_t contiguous = 1;
+  for (int32_t axis = tensor->ndim; axis-- > 0;) {
+    if (tensor->shape[axis] <= 1) continue;
+    int64_t stride = tensor->strides != NULL ? tensor->strides[axis] : contiguous;
+    if (stride % 2 != 0) return false;
+    contiguous *= tensor->shape[axis];
+  }
+  return true;
+}
+
+/* Torch's tensors whose memory holds the conjugate, or the negative, of what they
+ * show. To ask costs as much as all else, so that it is done only of what can be. */
+static bool is_lazy(const dl_python *py, PyObject *object, const DLTensor *tensor) {
+  if (tensor->dtype.code == kDLComplex) return says(py, object, "is_conj");
+  return may_be_imaginary(tensor) && says(py, object, "is_neg");
+}
+
+static bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
                        bool *has_stream, uint64_t *stream) {
+  const exchange_api *api = known->api;
   if (api->read(object, tensor) != 0) return false;
-  if (tensor->dtype.code == kDLComplex && is_conjugated(c->py, object)) return false;
+  if (known->is_lazy && is_lazy(c->py, object, tensor)) return false;
   arg->kind = DLAUNCH_ARG_TENSOR;
   arg->value.tensor = tensor;
   if (!*has_stream && tensor->device.device_type == kDLCUDA && api->current_stream != NULL) {
@@ -145,35 +173,72 @@ static bool put_tensor(const callable *c, const exchange_api *api, PyObject *obj
   return true;
 }
 
+/* What dl_attributes_read has read. */
+static bool put_read(const known_type *known, DLTensor *tensor, dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
+  arg->kind = DLAUNCH_ARG_TENSOR;
+  arg->value.tensor = tensor;
+  if (!*has_stream && dl_attributes_has_stream(known->attributes)) {
+    if (!dl_attributes_stream(known->attributes, tensor->device.device_id, stream)) return false;
+    *has_stream = true;
+  }
+  return true;
+}
+
 /* ---- types */
 
-static bool known(const callable *c, PyObject *type, uint64_t *recipe) {
+static const known_type *find_type(const callable *c, PyObject *type) {
   for (uint32_t i = 0; i < c->num_types; i++) {
-    if (c->types[i].type == type) {
-      *recipe = c->types[i].recipe;
-      return true;
-    }
+    if (c->types[i].type == type) return &c->types[i];
   }
-  return false;
+  return NULL;
 }
 
-static void remember(callable *c, PyObject *type, uint64_t recipe) {
-  if (c->num_types == MAX_TYPES) return;
+/* Takes what `known` owns; NULL where there is no room. */
+static const known_type *remember(callable *c, PyObject *type, known_type known) {
+  const known_type *found = find_type(c, type); /* another thread may have, meanwhile */
+  if (found != NULL || c->num_types == MAX_TYPES) {
+    if (known.attributes != NULL) dl_attributes_free(known.attributes);
+    return found;
+  }
   c->py->Py_IncRef(type);
-  c->types[c->num_types].type = type;
-  c->types[c->num_types].recipe = recipe;
-  c->num_types++;
+  known.type = type;
+  c->types[c->num_types] = known;
+  return &c->types[c->num_types++];
 }
 
-/* Asks Python how to convert a type: false with an exception set. */
-static bool learn(callable *c, PyObject *type) {
-  PyObject *answer = c->py->PyObject_CallFunctionObjArgs(c->recipe_of, type, NULL);
-  if (answer == NULL) return false;
-  uint64_t recipe = c->py->PyLong_AsUnsignedLongLong(answer), now;
-  c->py->Py_DecRef(answer);
-  if (recipe == UINT64_MAX && c->py->PyErr_Occurred() != NULL) return false;
-  if (!known(c, type, &now)) remember(c, type, recipe); /* another thread may have, meanwhile */
-  return c->num_types < MAX_TYPES;
+static bool has_attribute(const dl_python *py, PyObject *object, const char *name) {
+  PyObject *found = py->PyObject_GetAttrString(object, name);
+  if (found == NULL) {
+    py->PyErr_Clear();
+    return false;
+  }
+  py->Py_DecRef(found);
+  return true;
+}
+
+/* Asks Python how to convert a type: NULL, perhaps with an exception set. */
+static const known_type *learn(callable *c, PyObject *type) {
+  const dl_python *py = c->py;
+  PyObject *answer = py->PyObject_CallFunctionObjArgs(c->recipe_of, type, NULL);
+  if (answer == NULL) return NULL;
+  known_type known = {.recipe = ATTRIBUTES};
+  bool done;
+  if (type_of(c, answer) == py->PyLong_Type) {
+    uint64_t number = py->PyLong_AsUnsignedLongLong(answer);
+    done = number != UINT64_MAX || py->PyErr_Occurred() == NULL;
+    if (number < EXCHANGE) {
+      known.recipe = (enum recipe)number;
+    } else {
+      known.recipe = EXCHANGE;
+      known.api = (const exchange_api *)(uintptr_t)number;
+      known.is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
+    }
+  } else {
+    known.attributes = dl_attributes_new(py, c->type_offset, answer);
+    done = known.attributes != NULL;
+  }
+  py->Py_DecRef(answer);
+  return done ? remember(c, type, known) : NULL;
 }
 
 /* ---- the call */
@@ -241,20 +306,33 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
 
   /* All types are known before the first conversion: asking runs Python code,
    * and a DLTensor's shape is sure only while nothing else runs. */
-  uint64_t *recipes = alloca((count + 1) * sizeof *recipes);
+  const known_type **types = alloca((count + 1) * sizeof *types);
+  size_t by_attributes = 0;
   for (size_t i = 0; i < count; i++) {
     PyObject *type = type_of(c, objects[i]);
-    if (__builtin_expect(known(c, type, &recipes[i]), 1)) continue;
-    if (!learn(c, type) || !known(c, type, &recipes[i])) return leave(c, objects, n, "another type");
+    types[i] = find_type(c, type);
+    if (__builtin_expect(types[i] == NULL, 0)) types[i] = learn(c, type);
+    if (types[i] == NULL || types[i]->recipe == SLOW) return leave(c, objects, n, "another type");
+    by_attributes += types[i]->recipe == ATTRIBUTES;
+  }
+  /* Attributes come next, since they make objects, which can run Python code too
+   * (a collection's finalizers); what is read of them is copied. */
+  if (by_attributes > 0) {
+    int64_t *axes = alloca(by_attributes * DL_AXES * sizeof *axes);
+    for (size_t i = 0; i < count; i++) {
+      if (types[i]->recipe != ATTRIBUTES) continue;
+      if (!dl_attributes_read(types[i]->attributes, objects[i], &tensors[i], axes)) {
+        return leave(c, objects, n, "conversion failed");
+      }
+      axes += DL_AXES;
+    }
   }
   for (size_t i = 0; i < count; i++) {
     PyObject *object = objects[i];
     dlaunch_arg *arg = &args[i];
     *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_NONE};
     bool done = true;
-    switch (recipes[i]) {
-      case SLOW:
-        return leave(c, objects, n, "another type");
+    switch (types[i]->recipe) {
       case INDEX:
         done = put_index(py, object, arg);
         break;
@@ -267,6 +345,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
       case LONG:
         done = put_integer(py, object, arg);
         break;
+      case SLOW:
       case NONE:
         break;
       case BYTES:
@@ -275,9 +354,12 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
       case ARRAY:
         done = put_array(c, object, arg);
         break;
-      default:
-        done =
-            put_tensor(c, (const exchange_api *)(uintptr_t)recipes[i], object, &tensors[i], arg, &has_stream, &stream);
+      case EXCHANGE:
+        done = put_tensor(c, types[i], object, &tensors[i], arg, &has_stream, &stream);
+        break;
+      case ATTRIBUTES:
+        done = put_read(types[i], &tensors[i], arg, &has_stream, &stream);
+        break;
     }
     if (__builtin_expect(!done, 0)) return leave(c, objects, n, "conversion failed");
   }
@@ -303,7 +385,10 @@ static void release(callable *c) {
   for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
     if (held[i] != NULL) c->py->Py_DecRef(held[i]);
   }
-  for (uint32_t i = 0; i < c->num_types; i++) c->py->Py_DecRef(c->types[i].type);
+  for (uint32_t i = 0; i < c->num_types; i++) {
+    c->py->Py_DecRef(c->types[i].type);
+    if (c->types[i].attributes != NULL) dl_attributes_free(c->types[i].attributes);
+  }
   free(c);
 }
 
@@ -357,12 +442,12 @@ static bool prepare(callable *c, PyObject *support) {
   if (none_type == NULL) return false;
   bool found = find_type_offset(c, none_type);
   if (found) {
-    remember(c, array_type, ARRAY);
-    remember(c, py->PyFloat_Type, FLOAT);
-    remember(c, py->PyLong_Type, LONG);
-    remember(c, py->PyBool_Type, TRUTH);
-    remember(c, py->PyBytes_Type, BYTES);
-    remember(c, none_type, NONE);
+    remember(c, array_type, (known_type){.recipe = ARRAY});
+    remember(c, py->PyFloat_Type, (known_type){.recipe = FLOAT});
+    remember(c, py->PyLong_Type, (known_type){.recipe = LONG});
+    remember(c, py->PyBool_Type, (known_type){.recipe = TRUTH});
+    remember(c, py->PyBytes_Type, (known_type){.recipe = BYTES});
+    remember(c, none_type, (known_type){.recipe = NONE});
   }
   py->Py_DecRef(none_type);
   return found;

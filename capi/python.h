@@ -34,6 +34,7 @@ typedef struct PyMethodDef {
   X(PyErr_NoMemory, PyObject *, (void))                                             \
   X(PyObject_Type, PyObject *, (PyObject *))                                        \
   X(PyObject_IsTrue, int, (PyObject *))                                             \
+  X(PyObject_GetAttr, PyObject *, (PyObject *, PyObject *))                         \
   X(PyObject_GetAttrString, PyObject *, (PyObject *, const char *))                 \
   X(PyObject_CallFunction, PyObject *, (PyObject *, const char *, ...))             \
   X(PyObject_CallFunctionObjArgs, PyObject *, (PyObject *, ...))                    \
@@ -43,12 +44,14 @@ typedef struct PyMethodDef {
   X(PyTuple_GetItem, PyObject *, (PyObject *, Py_ssize_t))                          \
   X(PyTuple_Size, Py_ssize_t, (PyObject *))                                         \
   X(PyNumber_Index, PyObject *, (PyObject *))                                       \
+  X(PyLong_FromLongLong, PyObject *, (long long))                                   \
   X(PyLong_AsLongLong, long long, (PyObject *))                                     \
   X(PyLong_AsLongLongAndOverflow, long long, (PyObject *, int *))                   \
   X(PyLong_AsUnsignedLongLong, unsigned long long, (PyObject *))                    \
   X(PyFloat_AsDouble, double, (PyObject *))                                         \
   X(PyBytes_AsStringAndSize, int, (PyObject *, char **, Py_ssize_t *))              \
   X(PyUnicode_FromString, PyObject *, (const char *))                               \
+  X(PyUnicode_InternFromString, PyObject *, (const char *))                         \
   X(PyCapsule_New, PyObject *, (void *, const char *, void (*)(PyObject *)))        \
   X(PyCapsule_GetPointer, void *, (PyObject *, const char *))                       \
   X(PyCapsule_IsValid, int, (PyObject *, const char *))                             \

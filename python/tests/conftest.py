@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,11 @@ if "DLAUNCH_LIBRARY" not in os.environ and BUILT.exists():
     os.environ["DLAUNCH_LIBRARY"] = str(BUILT)  # before anything loads it; without it, the installed package's own
 
 import dlaunch  # noqa: E402
+
+# The same examples each time; --hypothesis-profile=search looks for new ones.
+hypothesis.settings.register_profile("repeat", derandomize=True, database=None, deadline=None, max_examples=100)
+hypothesis.settings.register_profile("search", database=None, deadline=None, max_examples=5000)
+hypothesis.settings.load_profile("repeat")
 
 
 @pytest.fixture(autouse=True, scope="module")

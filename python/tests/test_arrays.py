@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import copy
+import ctypes
 import gc
 import pickle
 from typing import Any
@@ -282,3 +283,41 @@ def test_a_global_of_a_closed_library(kernels: Any) -> None:
     library.close()
     with pytest.raises(dlaunch.HandleError, match="view of memory of <dlaunch.Library .*closed"):
         view.copy_to_host()
+
+
+def test_fill() -> None:
+    with dlaunch.zeros((2, 3), "i16") as array, dlaunch.Stream() as stream:
+        array.fill(-7)
+        np.testing.assert_array_equal(array.copy_to_host(), np.full((2, 3), -7, "i2"))
+        array[1].fill(b"\1\2", stream)
+        np.testing.assert_array_equal(array.copy_to_host(), [[-7] * 3, [0x201] * 3])
+        for value in (1 << 15, 0.5, "x", b"123"):
+            with pytest.raises(dlaunch.ArgumentError, match="fill: .* is no value of i16"):
+                array.fill(value)
+        with pytest.raises(dlaunch.TensorError, match="fill: this view is not C-contiguous"):
+            array[:, 0].fill(1)
+        array[:, :0].fill(1)
+    with pytest.raises(dlaunch.HandleError):
+        array.fill(0)
+
+
+def test_read_only_memory_is_not_written() -> None:
+    class ReadOnly:
+        def __init__(self, inner: dlaunch.DeviceArray) -> None:
+            self.inner = inner
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.inner.__dlpack_device__()
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            capsule = self.inner.__dlpack__(**keywords)
+            pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+            address = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, b"dltensor_versioned")
+            ctypes.c_uint64.from_address(address + 24).value |= 1  # version, context, deleter, flags
+            return capsule
+
+    with dlaunch.zeros(3, "f32") as array, dlaunch.from_dlpack(ReadOnly(array)) as view:
+        assert view.copy_to_host().tolist() == [0, 0, 0] and dlaunch.view(view).is_read_only
+        for write in (lambda: view.fill(1), lambda: view.copy_from_host(bytes(12)), lambda: view[:1].fill(1)):
+            with pytest.raises(dlaunch.TensorError, match="read-only"):
+                write()

@@ -77,8 +77,13 @@ def test_configurations_are_remembered_by_value(saxpy: dlaunch.Kernel) -> None:
     assert saxpy[1, 32] is not saxpy[1, 64] and saxpy[1, 32] is not saxpy[1, 32, 0]
     for sizes in range(1, 200):  # more than it remembers
         saxpy[sizes, 32]
-    with pytest.raises(dlaunch.ConfigError):
-        saxpy[1.0, 32]  # equal to 1, and no int
+    assert saxpy[(1, 1), (32,), 0, 0] is saxpy[(1, 1), (32,), 0, 0]
+    for key in ((1.0, 32), (True, 32), ((1.0, 1), (32,), 0, 0), ((1, 1), (32,), 0, False)):
+        with pytest.raises(dlaunch.ConfigError):
+            saxpy[key]  # equal to what is remembered, and no ints
+    for key in ([1, 32], "ab", b"ab", {1: 2, 3: 4}, (1,), 1, None, ([], 32), (1, 32, None, 0, 0)):
+        with pytest.raises(dlaunch.ConfigError):
+            saxpy[key]
 
 
 def test_a_launcher_keeps_the_kernel(kernels: Path) -> None:

@@ -36,6 +36,7 @@ from dlaunch._library import Library, load
 from dlaunch._parameter import Parameter
 from dlaunch._report import Device, DriverInfo, devices, drain, driver_info, live_handles, report, synchronize
 from dlaunch._stream import Stream
+from dlaunch._view import View, view
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ __all__ = [
     "Stream",
     "TensorError",
     "UnsupportedError",
+    "View",
     "devices",
     "drain",
     "driver_info",
@@ -78,5 +80,6 @@ __all__ = [
     "report",
     "synchronize",
     "to_device",
+    "view",
     "zeros",
 ]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _dtype, _lib, _tensor
+from dlaunch import _abi, _dtype, _lib, _recipes, _tensor
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
@@ -248,15 +248,18 @@ def _put_ctypes(arg: _abi.dlaunch_arg, value: Any, keep: list[object]) -> None:
 # ---- what the builtin converts by itself
 
 
-# Recipes of pycall.c for exact types; a DLPackExchangeAPI's address is one too, and greater.
+# Recipes of pycall.c for exact types. A DLPackExchangeAPI's address is one too, and greater; so is a tuple of _recipes.
 RECIPE_SLOW, RECIPE_INT, RECIPE_FLOAT, RECIPE_TRUTH = 0, 1, 2, 3
 
 
-def recipe_of(cls: type) -> int:
+def recipe_of(cls: type) -> int | tuple[Any, ...]:
     """Say how the builtin converts objects of exactly this type; asked once a type."""
     address = _tensor.exchange_api(cls)
     if address:
         return address
+    attributes = _recipes.attributes_of(cls)
+    if attributes is not None:
+        return attributes
     numpy = sys.modules.get("numpy")
     if numpy is None or not issubclass(cls, numpy.generic) or cls.__module__ != "numpy":
         return RECIPE_SLOW

@@ -15,6 +15,7 @@ from dlaunch._errors import HandleError, TensorError
 from dlaunch._host import host_contents
 from dlaunch._indexing import indexed, reshaped
 from dlaunch._managed import Managed
+from dlaunch._offsets import offset_of
 from dlaunch._stream import stream_number
 
 
@@ -124,9 +125,7 @@ class DeviceArray(Managed):
     @property
     def is_contiguous(self) -> bool:
         """Whether the elements lie in C order without gaps."""
-        shape, strides = self._shape, self._borrowed.element_strides()
-        wanted = _tensor.c_strides(shape)
-        return 0 in shape or all(n <= 1 or a == b for n, a, b in zip(shape, strides, wanted, strict=True))
+        return _tensor.is_c_contiguous(self._shape, self._borrowed.element_strides())
 
     @property
     def ptr(self) -> int:
@@ -183,15 +182,30 @@ class DeviceArray(Managed):
         """Copy a host array of the same shape and type, or bytes of the same size, into this one.
 
         Comes after the earlier work of the stream (the legacy default one unless given), and returns when the source
-        may be reused. TensorError if shape or type differ, or this is a view that is not C-contiguous.
+        may be reused. TensorError if shape or type differ, or this is a view that is not C-contiguous, or read-only.
         """
         self._check_open()
+        if self._borrowed.is_read_only:
+            raise TensorError("copy_from_host: this is a view of read-only memory")
         if not self.is_contiguous:
             raise TensorError("copy_from_host: this view is not C-contiguous; copy into the array that it is of")
         data = self._checked(source)
         if self.nbytes:
             place = ctypes.create_string_buffer(bytes(data), len(data))
             self._copy(ctypes.addressof(place), stream, to_host=False)
+
+    def fill(self, value: Any, stream: Any = None) -> None:
+        """Set every element to one value, after the earlier work of the stream (the legacy default one unless given).
+
+        ArgumentError if the type cannot hold the value, or has no Python number: then give the bytes of one element.
+        TensorError if this is a view that is not C-contiguous, or read-only.
+        """
+        self._check_open()
+        if self._borrowed.is_read_only:
+            raise TensorError("fill: this is a view of read-only memory")
+        if not self.is_contiguous:
+            raise TensorError("fill: this view is not C-contiguous; fill the array that it is of")
+        self.copy_from_host(_dtype.item("fill", value, self._dtype) * self.size, stream)
 
     def _copy(self, host: int, stream: Any, *, to_host: bool) -> None:
         number = 0 if stream is None else stream_number(stream)
@@ -311,17 +325,10 @@ class DeviceArray(Managed):
 @functools.cache
 def handle_offset() -> int:
     """Find where a DeviceArray's object has its handle, for the builtin, by trying; -1 where it cannot be found."""
-    word = ctypes.sizeof(ctypes.c_void_p)
-    found: set[int] = set()
-    for _ in range(3):
-        array, mark = DeviceArray.__new__(DeviceArray), object()
+    marks = [(DeviceArray.__new__(DeviceArray), object()) for _ in range(3)]
+    for array, mark in marks:
         array._handle = mark  # type: ignore[assignment]
-        words = (ctypes.c_void_p * (DeviceArray.__basicsize__ // word)).from_address(id(array))
-        here = {at * word for at, content in enumerate(words) if content == id(mark)}
-        if len(here) != 1:
-            return -1
-        found |= here
-    return found.pop() if len(found) == 1 else -1
+    return offset_of([array for array, _ in marks], lambda array: id(array._handle))
 
 
 def _shaped(data: bytearray, dtype: DataType, shape: tuple[int, ...]) -> Any:

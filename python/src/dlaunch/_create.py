@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import operator
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,28 +52,10 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any, device: int = 0) ->
     ArgumentError if the type cannot hold the value, or has no Python number: then give the bytes of one element.
     """
     kind = _dtype.parse(dtype)
-    item = _item(value, kind)
+    item = _dtype.item("full", value, kind)
     array = empty(shape, kind, device)
     array.copy_from_host(item * array.size)
     return array
-
-
-def _item(value: Any, dtype: _dtype.DataType) -> bytes:
-    if isinstance(value, bytes) and len(value) == dtype.itemsize and dtype.bits >= 8:
-        return value
-    numpy_dtype = dtype.numpy()
-    letter = "e" if dtype.name == "f16" else dtype.format
-    try:
-        if dtype.name in ("c64", "c128"):
-            number = complex(value)
-            return struct.pack("<ff" if dtype.name == "c64" else "<dd", number.real, number.imag)
-        if letter is not None:
-            return struct.pack("<" + letter, operator.index(value) if letter in "bhiqBHIQ" else value)
-        if numpy_dtype is not None and dtype.bits >= 8:
-            return bytes(numpy_dtype.type(value).tobytes())
-    except (struct.error, TypeError, OverflowError, ValueError) as cause:
-        raise ArgumentError(f"full: {value!r} is no value of {dtype}: {cause}") from cause
-    raise ArgumentError(f"full: {value!r} of {dtype} needs ml_dtypes imported; or give the element as bytes")
 
 
 def to_device(source: Any, device: int = 0) -> DeviceArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+import struct
 import sys
 from typing import Any
 
@@ -206,3 +208,22 @@ def _parse_text(text: str) -> DataType:
     if found is None:
         raise ArgumentError(f"dtype {text!r} is not known; give a name as 'f32', or one of NumPy's as 'float32'")
     return found
+
+
+def item(function: str, value: Any, dtype: DataType) -> bytes:
+    """Give the bytes of one element. ArgumentError, in the name of a function, if the type cannot hold the value."""
+    if isinstance(value, bytes) and len(value) == dtype.itemsize and dtype.bits >= 8:
+        return value
+    numpy_dtype = dtype.numpy()
+    letter = "e" if dtype.name == "f16" else dtype.format
+    try:
+        if dtype.name in ("c64", "c128"):
+            number = complex(value)
+            return struct.pack("<ff" if dtype.name == "c64" else "<dd", number.real, number.imag)
+        if letter is not None:
+            return struct.pack("<" + letter, operator.index(value) if letter in "bhiqBHIQ" else value)
+        if numpy_dtype is not None and dtype.bits >= 8:
+            return bytes(numpy_dtype.type(value).tobytes())
+    except (struct.error, TypeError, OverflowError, ValueError) as cause:
+        raise ArgumentError(f"{function}: {value!r} is no value of {dtype}: {cause}") from cause
+    raise ArgumentError(f"{function}: {value!r} of {dtype} needs ml_dtypes imported; or give the element as bytes")

@@ -13,6 +13,7 @@ from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
 _LEGACY_DEFAULT_STREAM = 1  # as __dlpack__ counts; 0 is not allowed there
+UNORDERED = -1  # likewise: the producer waits for nothing
 
 
 class BorrowedTensor:
@@ -94,6 +95,11 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
     return tuple(strides)
+
+
+def is_c_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Tell C order; strides do not matter along axes of one element, nor of an array of none."""
+    return 0 in shape or all(n <= 1 or a == b for n, a, b in zip(shape, strides, c_strides(shape), strict=True))
 
 
 def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
@@ -304,8 +310,8 @@ def _has_cuda_interface(value: Any) -> bool:
 def read(value: Any, launch_stream: int | None = None, device: int = 0) -> BorrowedTensor:
     """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
 
-    launch_stream is where it will be used, None if the producer's is to be taken. What a protocol raises is the cause
-    of the TensorError. The result holds the object, or its capsule, alive.
+    launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. What a protocol raises
+    is the cause of the TensorError. The result holds the object, or its capsule, alive.
     """
     name = type(value).__name__
     try:
