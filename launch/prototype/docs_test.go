@@ -10,16 +10,24 @@ import (
 	. "dlaunch/launch/prototype"
 )
 
-// docs/prototypes.md is true: each line of its `prototype` blocks is read, and
-// each text of its `refused` blocks gives the message that follows it.
+// docs/prototypes.md is true: each line of its `prototype` blocks is read, each
+// text of its `refused` blocks gives the message that follows it, and a `cuda`
+// block is the file that it names.
 func TestDocumentation(t *testing.T) {
 	page, err := os.ReadFile("../../docs/prototypes.md")
 	require.NoError(t, err)
-	read, refused := 0, 0
+	read, refused, shown := 0, 0, 0
 	parts := strings.Split(string(page), "```")
 	require.Equal(t, 1, len(parts)%2, "a block is not closed")
 	for i := 1; i < len(parts); i += 2 {
 		kind, body, _ := strings.Cut(parts[i], "\n")
+		if path, ok := strings.CutPrefix(kind, "cuda "); ok {
+			source, err := os.ReadFile("../../" + path)
+			require.NoError(t, err)
+			require.Equal(t, string(source), body, path)
+			shown++
+			continue
+		}
 		body = strings.TrimSuffix(body, "\n")
 		switch kind {
 		case "prototype":
@@ -35,9 +43,10 @@ func TestDocumentation(t *testing.T) {
 				refused++
 			}
 		default:
-			t.Errorf("a block of %q is neither prototype nor refused", kind)
+			t.Errorf("a block of %q is none of prototype, refused and cuda", kind)
 		}
 	}
 	require.Greater(t, read, 20)
 	require.Greater(t, refused, 4)
+	require.Positive(t, shown)
 }

@@ -36,9 +36,11 @@ def test_ptx() -> None:
 
 @pytest.mark.gpu
 def test_cubin() -> None:
-    if dlaunch.driver_info().kind == "sim" or dlaunch.devices()[0].compute_capability[0] != 9:
-        pytest.skip("the cubin is for sm_90")
-    check_saxpy("saxpy_carried.cubin")
+    if dlaunch.devices()[0].compute_capability[0] == 9:
+        check_saxpy("saxpy_carried.cubin")
+    else:
+        with pytest.raises(dlaunch.ImageError, match="the cubin is for sm_90"):
+            dlaunch.load(FOLDER / "saxpy_carried.cubin")
 
 
 def test_a_prototype_that_is_given_is_taken_instead() -> None:
