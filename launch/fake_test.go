@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"dlaunch/dlpack"
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -250,3 +251,14 @@ func tensorArg(t *testing.T, data []float32, device int32, shape, strides []int6
 }
 
 func addressOf(x []float32) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) }
+
+// readOnly gives the versioned form of a tensor argument, with its flag set.
+func readOnly(t *testing.T, arg exec.Arg) exec.Arg {
+	t.Helper()
+	v := &dlpack.ManagedTensorVersioned{Version: dlpack.Version{Major: 1}, Flags: dlpack.ReadOnly}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Tensor)), unsafe.Sizeof(v.Tensor)), bytesAt(arg.Value, uint64(unsafe.Sizeof(v.Tensor))))
+	var pinner runtime.Pinner
+	pinner.Pin(v)
+	t.Cleanup(pinner.Unpin)
+	return exec.Arg{Kind: exec.ArgVersioned, Value: uint64(uintptr(unsafe.Pointer(v)))}
+}

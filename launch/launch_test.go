@@ -352,6 +352,17 @@ func TestStridedHostTensors(t *testing.T) {
 	require.Zero(t, f.alive())
 }
 
+func TestReadOnlyHostTensors(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, saxpyPrototype)
+	data := []float32{1, 2}
+	x := tensorArg(t, data, cpuDevice, []int64{2}, nil)
+	require.NoError(t, run(e, k, config(), float(1), readOnly(t, x), x))
+	se := refused(t, run(e, k, config(), float(1), x, readOnly(t, x)), status.Tensor, "argument 2 (y)", "read-only")
+	require.EqualValues(t, 2, se.Argument)
+	require.Zero(t, f.alive())
+}
+
 func TestScratchMemory(t *testing.T) {
 	e, f := newEngine(t)
 	k := getKernel(t, e, "saxpy(a: f32, x: ptr = scratch(100, 1024), y: ptr, n: i32)")

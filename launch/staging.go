@@ -78,6 +78,9 @@ func (c *call) findHostTensors() error {
 			continue
 		}
 		written := step.Flags&exec.Written != 0 || arg.Flags&exec.ArgOut != 0
+		if written && view.Flags&dlpack.ReadOnly != 0 { // the copy that stands for it has no flags
+			return c.explain(exec.Fault{Reason: exec.ReadOnly, Argument: int32(i)})
+		}
 		if written && !view.C && view.Type.ItemBits()%8 != 0 {
 			return status.Errorf(status.Unsupported, "argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
 				i, c.argumentName(i), view.Type).At(i)
