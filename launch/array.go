@@ -98,7 +98,7 @@ func (e *Engine) allocate(a *array) error {
 	e.sweep()
 	err := e.on(a.device, func(d *device) error {
 		r := e.allocateNow(d, a)
-		if r == driver.ResultOutOfMemory && e.inLimbo() > 0 { // what was closed may be enough
+		if r == driver.ResultOutOfMemory && e.inLimbo(a.device) > 0 { // what was closed may be enough
 			if err := e.Synchronize(a.device); err != nil {
 				return err
 			}

@@ -107,13 +107,12 @@ func (e *Engine) dropRetired() {
 
 // Drain finishes all that closing left: it waits for the devices' work.
 func (e *Engine) Drain() error {
-	e.dropRetired()
 	exec.AwaitLaunches()
-	e.graves.Reclaim()
-	e.unloads.Reclaim()
+	e.graves.Reclaim() // which may leave libraries for later: now
+	e.dropRetired()
 	for index := range e.devices {
-		if e.inLimbo() == 0 {
-			break
+		if e.inLimbo(index) == 0 {
+			continue // nor is a context made there
 		}
 		if err := e.Synchronize(index); err != nil {
 			return err
@@ -126,5 +125,9 @@ func (e *Engine) Drain() error {
 func (e *Engine) pending() int {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
-	return e.graves.Pending() + e.unloads.Pending() + e.inLimbo() + len(e.retired.entries)
+	n := e.graves.Pending() + e.unloads.Pending() + len(e.retired.entries)
+	for index := range e.devices {
+		n += e.inLimbo(index)
+	}
+	return n
 }

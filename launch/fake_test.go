@@ -25,6 +25,7 @@ type fake struct {
 	pinner    runtime.Pinner
 	context   atomic.Uint64
 	capturing bool
+	retained  [2]bool      // the devices' contexts
 	elsewhere bool         // another thread captures ...
 	lost      bool         // ... which what is not relaxed ends
 	mode      atomic.Int32 // the thread's stream capture mode
@@ -63,11 +64,14 @@ func (f *fake) api() *driver.API {
 			}
 			return value, ok
 		},
-		PrimaryContextRetain: func(d driver.Device) (driver.Context, driver.Result) { return driver.Context(100 + d), ok },
-		ContextCurrent:       func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
-		ContextSetCurrent:    func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
-		ContextDevice:        func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
-		ContextSynchronize:   func() driver.Result { return f.syncs },
+		PrimaryContextRetain: func(d driver.Device) (driver.Context, driver.Result) {
+			f.retained[d] = true
+			return driver.Context(100 + d), ok
+		},
+		ContextCurrent:     func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
+		ContextSetCurrent:  func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
+		ContextDevice:      func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
+		ContextSynchronize: func() driver.Result { return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			for _, o := range options {
 				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
@@ -131,11 +135,11 @@ func (f *fake) api() *driver.API {
 	}
 }
 
-// unsafe is what the driver does in calls that it calls unsafe while another
-// thread captures (seen: 580).
+// unsafe is what the driver does in calls that it calls unsafe: while another
+// thread captures, or with the stream that is captured (seen: 580).
 func (f *fake) unsafe(r driver.Result) driver.Result {
 	const relaxed = 2
-	if f.elsewhere && f.mode.Load() != relaxed {
+	if f.elsewhere && f.mode.Load() != relaxed || f.capturing {
 		f.lost = true
 		return driver.ResultStreamCaptureUnsupported
 	}

@@ -61,6 +61,7 @@ func TestHostTensorsThatDoNotFitLeaveNothing(t *testing.T) {
 	refused(t, run(e, k, config(), float(2), tensorArg(t, y, cpuDevice, []int64{4}, nil), tensorArg(t, y, cpuDevice, []int64{4}, nil)),
 		status.Tensor, "captured")
 	require.Zero(t, f.alive())
+	require.False(t, f.lost, "the capture goes on")
 }
 
 func TestFaultsArePoison(t *testing.T) {

@@ -142,9 +142,15 @@ func (e *Engine) settle(device int, wait func() error) error {
 	return nil
 }
 
-// inLimbo counts what waits.
-func (e *Engine) inLimbo() int {
+// inLimbo counts what waits for a device.
+func (e *Engine) inLimbo(device int) int {
 	e.limbo.mu.Lock()
 	defer e.limbo.mu.Unlock()
-	return len(e.limbo.waiting)
+	n := 0
+	for _, s := range e.limbo.waiting {
+		if s.array.device == device {
+			n++
+		}
+	}
+	return n
 }

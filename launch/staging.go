@@ -201,7 +201,7 @@ func (c *call) bringBack() error {
 // clean frees what the call had, whatever became of the launch. After a failure
 // copies may still be under way, to or from the host's memory.
 func (c *call) clean(failed bool) {
-	if failed && len(c.staged) > 0 && c.place != nil {
+	if failed && len(c.staged) > 0 && len(c.memory) > 0 { // else none has begun: waiting for a stream ends its capture
 		_ = c.engine.on(c.place.device, func(*device) error {
 			c.engine.driver.API.StreamSynchronize(c.place.stream)
 			return nil
