@@ -38,5 +38,5 @@ for program in bin/*; do
   fi
 done
 
-"$python" -m pytest -q -p no:cacheprovider -m 'not simulator' --junitxml="$results/pytest.xml" python/tests || true
+"$python" -m pytest -q -p no:cacheprovider --junitxml="$results/pytest.xml" python/tests || true
 "$python" summary.py "$results"
