@@ -1,4 +1,4 @@
-"""Tensors of torch, CuPy and JAX where they are installed: streams, layouts, and which way they are read."""
+"""Tensors of torch, CuPy, JAX and TVM FFI where they are installed: streams, layouts, how they are read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from process import output_of
 from test_fast_path import left
 
 import dlaunch
+from dlaunch import _recipes
 
 torch: Any = imported("torch")
 cupy: Any = imported("cupy")
+tvm_ffi: Any = imported("tvm_ffi")
 on_gpu = os.environ.get("DLAUNCH_DRIVER") != "sim"
 with_torch = torch is not None
 torch_on_gpu = with_torch and on_gpu and torch.cuda.is_available()
@@ -44,9 +46,27 @@ if with_torch:
         z = torch.tensor([1 + 2j]).conj()
         with pytest.raises(dlaunch.TensorError, match=r"resolve_conj\(\)"):
             dlaunch.to_device(z)
+        with pytest.raises(dlaunch.TensorError, match=r"resolve_neg\(\)"):
+            dlaunch.view(z.imag)
 
 
 if torch_on_gpu:
+
+    def test_torch_lazy_bits_leave_the_builtin(kernels: Any) -> None:
+        text = "strided_copy(src: any[n] @strided, s: i64 = stride(src, 0), dst: inout any[n] @strided, " \
+            "d: i64 = stride(dst, 0), n: i32 = n)"  # fmt: skip
+        z = torch.arange(8, dtype=torch.float32, device="cuda").to(torch.complex64)
+        conj, y = z.conj(), torch.zeros(8, device="cuda")
+        with dlaunch.load(kernels / "strided_copy.ptx") as library, library.kernel(text) as copy:
+            launch = copy[1, 32]
+            launch(z.imag, y)
+            assert left(lambda: launch(z.imag, y)) == {}
+            for negative in (conj.imag, conj.imag[::2], conj.imag[3:4], conj.imag[3], conj.reshape(2, 4).imag.T[0]):
+                assert negative.is_neg()
+                with pytest.raises(dlaunch.TensorError, match=r"argument 0 .*resolve_neg\(\)"):
+                    launch(negative, y)
+            with pytest.raises(dlaunch.TensorError, match=r"argument 0 .*resolve_conj\(\)"):
+                launch(conj, y)
 
     def test_torch_is_fast(saxpy: dlaunch.Kernel) -> None:
         x, y = torch.arange(8, dtype=torch.float32, device="cuda"), torch.ones(8, device="cuda")
@@ -109,16 +129,81 @@ if torch_on_gpu:
 
 
 if cupy_on_gpu:
+    STRIDED = (
+        "strided_copy(src: any[n] @strided, s: i64 = stride(src, 0), dst: inout any[n] @strided, "
+        "d: i64 = stride(dst, 0), n: i32 = n)"
+    )
+
+    def test_cupy_is_fast(saxpy: dlaunch.Kernel) -> None:
+        x, y = cupy.arange(8, dtype="f4"), cupy.ones(8, "f4")
+        launch = saxpy[1, 8]
+        launch(2.0, x, y)
+        assert left(lambda: [launch(2.0, x, y) for _ in range(10)]) == {}
+        np.testing.assert_array_equal(cupy.asnumpy(y), 22 * np.arange(8) + 1)
+
+    def test_cupy_is_found_by_trying() -> None:
+        found = _recipes.attributes_of(cupy.ndarray)
+        assert found is not None and found[0] == 2 and found[4] is cupy.cuda.MemoryPointer
+        assert min(found[5:]) > 0, found  # else it is asked by name, which is slower
+
+    @pytest.mark.parametrize("named", [False, True])
+    def test_cupy_layouts(kernels: Any, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = _recipes.attributes_of(cupy.ndarray)
+        assert found is not None
+        if named:
+            monkeypatch.setitem(_recipes._found, cupy.ndarray, (*found[:4], None, -1, -1, -1, -1, -1))
+        source = cupy.arange(240, dtype="f4").reshape(4, 5, 12)
+        pieces = [
+            source[1, 2],
+            source[:, 1, 3],
+            source[2, ::-1, 0],
+            source[0, 0, ::5],
+            source[1, 1, 1:2],
+            source[3, 0, :0],
+        ]
+        with dlaunch.load(kernels / "strided_copy.ptx") as library, library.kernel(STRIDED) as copy:
+            launch = copy[1, 32]
+            launch(source[0, 0], cupy.zeros(12, "f4"))
+            for src in pieces:
+                for dst in (cupy.zeros(src.size, "f4"), cupy.zeros((src.size, 3), "f4")[:, 1]):
+                    assert left(lambda src=src, dst=dst: launch(src, dst)) == {}
+                    np.testing.assert_array_equal(cupy.asnumpy(dst), cupy.asnumpy(src))
+                    assert dlaunch.view(src).ptr == src.data.ptr or src.size == 0
+            for rank in (0, 2, 9):
+                with pytest.raises(dlaunch.TensorError, match=rf"argument 0 .*{rank}"):
+                    launch(cupy.zeros((2,) * rank, "f4"), cupy.zeros(2, "f4"))
+
+    def test_cupy_arrays_that_change(saxpy: dlaunch.Kernel) -> None:
+        x, y = cupy.ones(8, "f4"), cupy.zeros(8, "f4")
+        launch = saxpy[1, 8]
+        launch(1.0, x, y)
+        x.shape = (2, 4)
+        with pytest.raises(dlaunch.TensorError, match="argument 1"):
+            launch(1.0, x, y)
+        x.shape = (8,)
+        assert left(lambda: launch(1.0, x, y)) == {}
+        np.testing.assert_array_equal(cupy.asnumpy(y), 2 * np.ones(8))
+
+    def test_cupy_subclasses(saxpy: dlaunch.Kernel) -> None:
+        class Derived(cupy.ndarray):
+            pass
+
+        x, y = cupy.ones(8, "f4").view(Derived), cupy.zeros(8, "f4")
+        launch = saxpy[1, 8]
+        launch(1.0, x, y)
+        assert left(lambda: launch(1.0, x, y)) == {"another type": 1}
+        np.testing.assert_array_equal(cupy.asnumpy(y), 2 * np.ones(8))
 
     def test_cupy_current_stream(saxpy: dlaunch.Kernel) -> None:
         stream = cupy.cuda.Stream(non_blocking=True)
         x, y = cupy.zeros(1 << 20, "f4"), cupy.zeros(1 << 20, "f4")
         cupy.cuda.Device().synchronize()
         with stream:
+            saxpy[1 << 12, 256](0.0, x, y)
             for _ in range(20):
                 x.sort()
             x.fill(3)
-            saxpy[1 << 12, 256](1.0, x, y)
+            assert left(lambda: saxpy[1 << 12, 256](1.0, x, y)) == {}
             result = y.copy()
         stream.synchronize()
         assert bool((result == 3).all())
@@ -159,3 +244,19 @@ if imported("jax") is not None and on_gpu:
             XLA_PYTHON_CLIENT_PREALLOCATE="false",
         )
         assert out.endswith("True\n")
+
+
+if tvm_ffi is not None:
+
+    def test_tvm_ffi(saxpy: dlaunch.Kernel, device_array: Any) -> None:
+        put, get = device_array
+        x, y = np.arange(8, dtype="f4"), np.ones(8, "f4")
+        held = put(y)
+        for _ in range(2):
+            saxpy[1, 8](2.0, tvm_ffi.from_dlpack(put(x)), tvm_ffi.from_dlpack(held))
+        dlaunch.synchronize()
+        np.testing.assert_array_equal(get(held), 4 * x + 1)
+        saxpy[1, 8](2.0, tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y))  # on the host
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        with pytest.raises(dlaunch.TensorError, match=r"argument 2 \(y\): .*f64 given"):
+            saxpy[1, 8](2.0, x, tvm_ffi.from_dlpack(y.astype("f8")))
