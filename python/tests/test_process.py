@@ -161,9 +161,27 @@ def test_a_file_that_is_no_library(tmp_path: Path) -> None:
     assert done.returncode == 1 and "UnsupportedError" in done.stderr and "cannot be loaded" in done.stderr
 
 
-def test_no_driver_of_that_name() -> None:
-    done = run_python("import dlaunch; dlaunch.devices()", DLAUNCH_DRIVER="vulkan")
-    assert done.returncode == 1 and "vulkan" in done.stderr and "Error" in done.stderr
+@pytest.mark.parametrize(
+    ("driver", "said"),
+    [
+        ("vulkan", 'DLAUNCH_DRIVER is "vulkan"; cuda, sim or auto is wanted'),
+        ("cuda", "cannot be loaded"),
+        ("auto", "DLAUNCH_DRIVER=sim takes the simulator"),
+    ],
+)
+def test_no_driver(tmp_path: Path, driver: str, said: str) -> None:
+    (tmp_path / "libcuda.so.1").write_text("no ELF")
+    code = """
+        import dlaunch
+        for use in (dlaunch.devices, dlaunch.driver_info, lambda: dlaunch.zeros(1, "f32")):
+            try:
+                use()
+            except dlaunch.NoDriverError as error:
+                print(error.status, error.driver_code, error.argument, error)
+        """
+    search = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    out = output_of(code, DLAUNCH_DRIVER=driver, LD_LIBRARY_PATH=search).splitlines()
+    assert len(out) == 3 and all(line.startswith("8 0 -1 dlaunch_") and said in line for line in out)
 
 
 def test_the_simulator_is_told_of_once() -> None:
