@@ -137,7 +137,7 @@ static bool says(const dl_python *py, PyObject *object, const char *method) {
 }
 
 /* The imaginary parts of complex numbers lie two floats apart, and so do all views
- * of them. */
+ * of them but torch.as_strided's. */
 static bool may_be_imaginary(const DLTensor *tensor) {
   if (tensor->dtype.code != kDLFloat) return false;
   int64_t contiguous = 1;
