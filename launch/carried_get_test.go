@@ -1,7 +1,9 @@
 package launch_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -42,6 +44,38 @@ func TestANameTakesThePrototypeThatTheImageCarries(t *testing.T) {
 	text, err = e.KernelPrototype(k)
 	require.NoError(t, err)
 	require.Equal(t, "saxpy(b: f32, p: ptr, q: ptr, m: u32)", text, "the caller's is taken instead")
+}
+
+// Of a cubin the driver tells the parameters, and their sizes only.
+func TestACubinCarriesItsPrototype(t *testing.T) {
+	image, err := os.ReadFile("../testdata/kernels/saxpy_carried.cubin")
+	require.NoError(t, err)
+	// The fake driver's only kernel is saxpy.
+	image = bytes.ReplaceAll(image, []byte("dlaunch_prototype_saxpy_carried"), []byte("dlaunch_prototype_saxpy\x00carried"))
+	for name, c := range map[string]struct {
+		params  [][2]uint64
+		message string
+	}{
+		"as it says":   {[][2]uint64{{0, 4}, {8, 8}, {16, 8}, {24, 4}}, ""},
+		"another size": {[][2]uint64{{0, 4}, {8, 8}, {16, 8}, {24, 8}}, "parameter 3 (n: i32) has 4 bytes"},
+		"old driver":   {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, f := newEngine(t)
+			f.params = c.params
+			lib, err := e.Load(image, launch.LibraryOptions{})
+			require.NoError(t, err)
+			k, err := e.GetKernel(lib, "saxpy")
+			if c.message != "" {
+				refused(t, err, status.Prototype, `kernel "saxpy"`, "that the image carries", c.message)
+				return
+			}
+			require.NoError(t, err)
+			parameter, err := e.KernelParameter(k, 3)
+			require.NoError(t, err)
+			require.Equal(t, launch.Parameter{Name: "n", Type: "i32", Offset: 24, Size: 4, Mode: exec.ArgIn}, parameter)
+		})
+	}
 }
 
 func TestWithoutAnyPrototypeThereIsNone(t *testing.T) {

@@ -32,6 +32,62 @@ func fatbin(members ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(header, uint64(len(body))), body...)
 }
 
+// smallCubin is as little of one as there can be: a symbol dlaunch_prototype_k of
+// size bytes at an offset of a section at address, which holds "-(a: f32)\x00-".
+func smallCubin(kind uint32, address, offset, size uint64) []byte {
+	const names, content = "\x00dlaunch_prototype_k\x00", "-(a: f32)\x00-"
+	symbols := make([]byte, 48) // the first is none
+	binary.LittleEndian.PutUint32(symbols[24:], 1)
+	binary.LittleEndian.PutUint16(symbols[30:], 3)
+	binary.LittleEndian.PutUint64(symbols[32:], offset)
+	binary.LittleEndian.PutUint64(symbols[40:], size)
+	image := append(bytes.Clone(elfMagic), make([]byte, elfHeaderBytes-len(elfMagic))...)
+	var headers []byte
+	for _, part := range []struct {
+		kind    uint32
+		address uint64
+		bytes   []byte
+		link    uint32
+	}{{}, {2, 0, symbols, 2}, {3, 0, []byte(names), 0}, {kind, address, []byte(content), 0}} {
+		header := make([]byte, 64)
+		binary.LittleEndian.PutUint32(header[4:], part.kind)
+		binary.LittleEndian.PutUint64(header[16:], part.address)
+		binary.LittleEndian.PutUint64(header[24:], uint64(len(image)))
+		binary.LittleEndian.PutUint64(header[32:], uint64(len(part.bytes)))
+		binary.LittleEndian.PutUint32(header[40:], part.link)
+		headers, image = append(headers, header...), append(image, part.bytes...)
+	}
+	binary.LittleEndian.PutUint64(image[40:], uint64(len(image)))
+	binary.LittleEndian.PutUint16(image[58:], 64)
+	binary.LittleEndian.PutUint16(image[60:], 4)
+	return append(image, headers...)
+}
+
+func TestWhereSymbolsLie(t *testing.T) {
+	const data, nothing = 1, 8
+	for name, c := range map[string]struct {
+		kind                  uint32
+		address, offset, size uint64
+		found                 carried
+	}{
+		"all of it":             {data, 0, 1, 9, carried{"k": {"(a: f32)"}}},
+		"without the end":       {data, 0, 1, 8, carried{"k": {"(a: f32)"}}},
+		"with more":             {data, 0, 1, 10, carried{"k": {"(a: f32)"}}},
+		"of a placed section":   {data, 0x1000, 0x1001, 9, carried{"k": {"(a: f32)"}}},
+		"before its section":    {data, 0x1000, 1, 9, carried{}},
+		"past its section":      {data, 0, 12, 1, carried{}},
+		"longer than it":        {data, 0, 1, 11, carried{}},
+		"longer than all":       {data, 0, 1, ^uint64(0), carried{}},
+		"with nothing in it":    {nothing, 0, 1, 9, carried{}},
+		"of no size, no text":   {data, 0, 1, 0, carried{"k": {""}}},
+		"at the end of 64 bits": {data, 0, ^uint64(0), 1, carried{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.found, carriedBy(smallCubin(c.kind, c.address, c.offset, c.size)))
+		})
+	}
+}
+
 // The text as the kernel's source has it.
 const saxpyCarried = "(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)"
 
@@ -112,18 +168,21 @@ func TestCarriedPrototypesThatCannotBe(t *testing.T) {
 }
 
 func FuzzCarried(f *testing.F) {
-	cubin := kernelFile(f, "saxpy_carried.cubin")
-	f.Add(cubin)
-	f.Add(fatbin(cubin, cubin))
-	f.Add(kernelFile(f, "saxpy_carried.ptx"))
+	small := smallCubin(1, 0, 1, 9)
+	f.Add(small)
+	f.Add(fatbin(small, small))
+	f.Add([]byte(".version 8.0 .global .b8 dlaunch_prototype_k[2] = {40, 41};"))
+	f.Add(kernelFile(f, "saxpy_carried.cubin"))
 	f.Fuzz(func(t *testing.T, image []byte) {
-		for kernel, texts := range carriedBy(image) {
+		found := carried{}
+		found.read(image) // without the search for the prefix, which most mutants lack
+		for kernel, texts := range found {
 			for _, text := range texts {
 				if !bytes.Contains(image, []byte(carriedPrefix+kernel)) || bytes.IndexByte([]byte(text), 0) >= 0 {
 					t.Fatalf("%q: %q", kernel, text)
 				}
 			}
-			_, _ = carriedBy(image).prototype(kernel)
+			_, _ = found.prototype(kernel)
 		}
 	})
 }
