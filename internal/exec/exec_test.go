@@ -567,3 +567,45 @@ func TestDeviceOf(t *testing.T) {
 	_, fault = exec.DeviceOf(h+1<<24, config(), args)
 	require.Equal(t, exec.StaleKernel, fault.Reason)
 }
+
+// What a tensor's elements span, for the simulator: as far as there are addresses.
+func TestRanges(t *testing.T) {
+	exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cpu, Devices: 1, MemoryBase: 1 << 40, MemorySize: 1 << 30})
+	exectest.Simulate(true)
+	t.Cleanup(func() {
+		exectest.Simulate(false)
+		exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cuda, Devices: 2})
+	})
+	const at, i4, everything = 1<<40 + 1024, 0 | 4<<8 | 1<<16, math.MaxUint64
+	wide := uint32(2 | 128<<8 | 32768<<16)
+	for _, c := range []struct {
+		name           string
+		dtype          uint32
+		shape, strides []int64
+		low, high      uint64
+	}{
+		{"contiguous", f32, []int64{2, 3}, nil, at, at + 24},
+		{"rank 0", f32, nil, nil, at, at + 4},
+		{"empty", f32, []int64{0, 3}, nil, at, at},
+		{"strided", f32, []int64{2, 3}, []int64{10, 2}, at, at + 60},
+		{"backwards", f32, []int64{3}, []int64{-2}, at - 16, at + 4},
+		{"half bytes backwards", i4, []int64{2}, []int64{-1}, at - 1, at + 1},
+		{"broadcast", f32, []int64{5}, []int64{0}, at, at + 4},
+		{"past the end", f32, []int64{3}, []int64{math.MaxInt64}, at, everything},
+		{"before the beginning", f32, []int64{3}, []int64{math.MinInt64}, 0, at + 4},
+		{"far too far", wide, []int64{1 << 62}, []int64{math.MaxInt64}, at, everything},
+		{"far too far back", wide, []int64{1 << 62}, []int64{math.MinInt64}, 0, at + 128*32768/8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program := tensorProgram(exec.OpenRank | exec.Strided)
+			program.Steps[0].DTypeMask = 0
+			x, arg := newTensor(t, at, c.dtype, c.shape, c.strides)
+			x.deviceType = cpu
+			require.Equal(t, exec.OK, launch(publish(t, program), arg).Reason)
+			data, low, high := exectest.Range()
+			require.EqualValues(t, at, data)
+			require.Equal(t, c.low, low)
+			require.Equal(t, c.high, high)
+		})
+	}
+}

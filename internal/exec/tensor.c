@@ -165,6 +165,15 @@ static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
   }
 }
 
+/* Adds an axis's reach, and stops far beyond all memory, whatever an item's size is:
+ * strides are a stranger's numbers. */
+static void extend(__int128 *elements, __int128 reach) {
+  const __int128 most = (__int128)1 << 70;
+  *elements += reach;
+  if (*elements > most) *elements = most;
+  if (*elements < -most) *elements = -most;
+}
+
 /* The bytes that hold every element: [low, high) around the first one. */
 static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, dl_range *range) {
   __int128 bits = (__int128)stored_bits(t->dtype, flags), first = 0, last = 0;
@@ -173,9 +182,9 @@ static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, in
   if (t->strides == NULL) last = elements - 1;
   for (int32_t axis = 0; t->strides != NULL && axis < t->ndim; axis++) {
     __int128 reach = (__int128)t->strides[axis] * (t->shape[axis] - 1);
-    *(reach < 0 ? &first : &last) += reach;
+    extend(reach < 0 ? &first : &last, reach);
   }
-  __int128 low = address + first * bits / 8, high = address + ((last + 1) * bits + 7) / 8;
+  __int128 low = address + (first * bits - 7) / 8, high = address + ((last + 1) * bits + 7) / 8;
   range->low = low > 0 ? (uint64_t)low : 0;
   range->high = high < (__int128)UINT64_MAX ? (uint64_t)high : UINT64_MAX;
 }

@@ -17,6 +17,12 @@ static _Atomic uint64_t launches;
 static _Atomic uint32_t hold; // while set, a launch does not return
 static _Atomic uint32_t fatal; // the next launch ends its thread
 
+// dl_call and dl_range, which a simulated launch leaves behind the end of extra.
+struct range { uint32_t argument, flags; uint64_t data, low, high; uint32_t dtype; };
+struct call { uint64_t kernel; const struct range *ranges; uint32_t num_ranges; };
+static struct range last_range;
+static int simulated;
+
 static int32_t record(const struct config *config, void *function, void **params, void **extra) {
 	(void)params;
 	atomic_fetch_add(&launches, 1);
@@ -27,6 +33,7 @@ static int32_t record(const struct config *config, void *function, void **params
 		last.function = (uintptr_t)function;
 		last.size = extra[0] == (void *)1 ? *(size_t *)extra[3] : 0;
 		if (last.size) memcpy(last.params, extra[1], last.size);
+		if (simulated) last_range = *((struct call *)extra[last.size ? 5 : 1])->ranges;
 		if (config->num_attributes) memcpy(attributes, config->attributes, 72 * config->num_attributes);
 	}
 	return last.answer;
@@ -63,6 +70,8 @@ static uintptr_t count_address(void) { return (uintptr_t)count; }
 static void set_hold(uint32_t on) { atomic_store(&hold, on); }
 static void set_answer(int32_t code) { last.answer = code; }
 static uint64_t count_launches(void) { return atomic_load(&launches); }
+static void set_simulated(int on) { simulated = on; }
+static struct range first_range(void) { return last_range; }
 static void read_params(uint8_t *to) { memcpy(to, last.params, last.size); }
 static uint64_t params_size(void) { return last.size; }
 static struct config last_config(void) { return last.config; }
@@ -115,6 +124,21 @@ func Config() (grid, block [3]uint32, shared uint32, stream uint64, attributes i
 		grid[i], block[i] = uint32(c.grid[i]), uint32(c.block[i])
 	}
 	return grid, block, uint32(c.shared), uint64(c.stream), int(c.num_attributes)
+}
+
+// Simulate says whether launches come with ranges.
+func Simulate(on bool) {
+	word := C.int(0)
+	if on {
+		word = 1
+	}
+	C.set_simulated(word)
+}
+
+// Range gives the bytes that the last launch's first tensor spans.
+func Range() (data, low, high uint64) {
+	r := C.first_range()
+	return uint64(r.data), uint64(r.low), uint64(r.high)
 }
 
 // Attribute gives a byte of the last launch's attributes, 72 bytes each.
