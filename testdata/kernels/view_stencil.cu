@@ -10,6 +10,7 @@ extern "C" __global__ void view_stencil(dlaunch::view<const double, 3> x, dlaunc
   for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < x.size(); i += gridDim.x * blockDim.x) {
     long long col = i % x.shape(2), row = i / x.shape(2) % x.shape(1), plane = i / x.shape(2) / x.shape(1);
     if (col == 0 || col == x.shape(2) - 1) continue;
-    y(plane, row, col) = scale() * (w(0) * x(plane, row, col - 1) + w(1) * x(plane, row, col) + w(2) * x(plane, row, col + 1));
+    y(plane, row, col) =
+        scale() * (w(0) * x(plane, row, col - 1) + w(1) * x(plane, row, col) + w(2) * x(plane, row, col + 1));
   }
 }
