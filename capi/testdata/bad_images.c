@@ -8,15 +8,49 @@
   ".visible .entry k(.param .u32 a)\n{\n  .reg .b32 %r<2>;\n  frobnicate.u32 %r1, 7;\n  ret;\n}\n"
 
 static const struct {
-  const char *name, *image, *says;
+  const char *name, *image, *says, *also;
 } bad_images[] = {
-    {"no image", "this is no image at all\n", ""},
-    {"one byte", "x", ""},
-    {"a truncated ELF", "\177ELF\2\1\1", ""},
-    {"a line that is no PTX", BROKEN, "line 8"},
-    {"too new", ".version 99.0\n" HEAD BODY, "99.0"},
-    {"cut in the middle", ".version 7.0\n" HEAD ".visible .entry k(.param .u32 a)\n{\n  ret;\n", ""},
+    {"nothing", "", "the image is empty", "a cubin or a fatbin is wanted"},
+    {"no image", "this is no image at all\n", "this is no image", "no PTX text"},
+    {"one byte", "x", "begins with \"x\"", "no PTX text"},
+    {"a truncated ELF", "\177ELF\2\1\1", "the cubin is truncated", "7 bytes"},
+    {"a line that is no PTX", BROKEN, "line 8", "frobnicate"},
+    {"too new", ".version 99.0\n" HEAD BODY, "PTX 99.0", "needs a newer driver"},
+    {"cut in the middle", ".version 7.0\n" HEAD ".visible .entry k(.param .u32 a)\n{\n  ret;\n", "INVALID_PTX (218)",
+     "line 7"},
 };
+
+static void refused_image(const char *name, const char *image, size_t size, const char *says, const char *also) {
+  dlaunch_error err = DLAUNCH_ERROR_INIT;
+  dlaunch_library library = 7;
+  dlaunch_status got = dlaunch_library_load(image, size, NULL, &library, &err);
+  if (got != DLAUNCH_ERROR_IMAGE || strstr(err.message, says) == NULL || strstr(err.message, also) == NULL) {
+    fprintf(stderr, "%s, %lu bytes\n  gave %s: %s\n  wanted IMAGE, \"%s\" and \"%s\"\n", name, (unsigned long)size,
+            dlaunch_status_name(got), got == DLAUNCH_OK ? "" : err.message, says, also);
+    exit(1);
+  }
+  CHECK(library == 0 && err.status == got && err.argument == -1);
+}
+
+/* A cubin of nvcc's, cut at every 64th byte, each in memory of just its size. */
+static void cut_cubins(const char *folder) {
+  char path[4096], whole[1 << 16];
+  FILE *file;
+  size_t size, cut;
+  snprintf(path, sizeof path, "%s/saxpy_carried.cubin", folder);
+  file = fopen(path, "rb");
+  CHECK(file != NULL);
+  size = fread(whole, 1, sizeof whole, file);
+  fclose(file);
+  CHECK(size > 4096 && size < sizeof whole);
+  for (cut = 64; cut < size; cut += 64) {
+    char *exact = (char *)malloc(cut);
+    CHECK(exact != NULL);
+    memcpy(exact, whole, cut);
+    refused_image("a cut cubin", exact, cut, "dlaunch_library_load: the ", "");
+    free(exact);
+  }
+}
 
 static void images(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
@@ -24,13 +58,9 @@ static void images(void) {
   dlaunch_library library;
   size_t i;
   for (i = 0; i < sizeof bad_images / sizeof *bad_images; i++) {
-    fprintf(stderr, "%s\n", bad_images[i].name);
-    library = 7;
-    REFUSED(DLAUNCH_ERROR_IMAGE, bad_images[i].says,
-            dlaunch_library_load(bad_images[i].image, strlen(bad_images[i].image), NULL, &library, &err));
-    CHECK(library == 0);
+    refused_image(bad_images[i].name, bad_images[i].image, strlen(bad_images[i].image), bad_images[i].says,
+                  bad_images[i].also);
   }
-  REFUSED(DLAUNCH_ERROR_IMAGE, "", dlaunch_library_load("", 0, NULL, &library, &err));
   library = 7;
   REFUSED(DLAUNCH_ERROR_NOT_FOUND, "/no/such/file.ptx",
           dlaunch_library_load_file("/no/such/file.ptx", NULL, &library, &err));
@@ -162,6 +192,7 @@ static void short_error(void) {
 int main(int argc, char **argv) {
   CHECK(argc > 1);
   images();
+  cut_cubins(argv[1]);
   exactly_size_bytes();
   texts(argv[1]);
   elsewhere();

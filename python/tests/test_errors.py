@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 
 import dlaunch
 
@@ -37,18 +38,49 @@ def test_classes(status: int, cls: type[dlaunch.Error], builtins: tuple[type, ..
     assert type(again) is cls and again.status == status and str(again) == "what happened"
 
 
-def test_images(kernels: Path, tmp_path: Path) -> None:
-    good = (kernels / "saxpy.ptx").read_text()
-    for image in (
-        b"",
-        b"junk",
-        b"\x7fELF" + bytes(60),
-        good.replace("fma.rn.f32", "frob.rn.f32"),
-        good[: len(good) // 2],
-    ):
-        with pytest.raises((dlaunch.ImageError, dlaunch.ArgumentError, dlaunch.UnsupportedError)) as caught:
+def changed(old: str, new: str) -> bytes:
+    text = (ROOT / "testdata" / "kernels" / "saxpy.ptx").read_text()
+    assert old in text
+    return text.replace(old, new).encode()
+
+
+def first_lines(n: int) -> bytes:
+    return b"".join((ROOT / "testdata" / "kernels" / "saxpy.ptx").read_bytes().splitlines(keepends=True)[:n])
+
+
+CUBIN = (ROOT / "testdata" / "kernels" / "saxpy_carried.cubin").read_bytes()
+
+IMAGES = {
+    "nothing": (b"", "the image is empty", "a cubin or a fatbin is wanted"),
+    "junk": (b"junk", 'begins with "junk"', "no PTX text"),
+    "zeros": (b"\x7fELF" + bytes(60), "ELF", "64-bit"),
+    "a cubin's head": (CUBIN[:1024], "the cubin is truncated", "1024 bytes"),
+    "no instruction": (changed("fma.rn.f32", "frob.rn.f32"), "line 46", "frob"),
+    "cut": (first_lines(46), "INVALID_PTX (218)", "line 47"),
+    "too new": (changed(".version 9.0", ".version 99.0"), "PTX 99.0", "needs a newer driver"),
+}
+
+
+@pytest.mark.parametrize(("image", "said", "also"), IMAGES.values(), ids=IMAGES.keys())
+def test_images(image: bytes, said: str, also: str) -> None:
+    with pytest.raises(dlaunch.ImageError) as caught:
+        dlaunch.load(image)
+    assert caught.value.status == 5 and str(caught.value).startswith("dlaunch_library_load: ")
+    assert said in str(caught.value) and also in str(caught.value)
+
+
+if dlaunch.driver_info().kind == "sim":
+
+    def test_an_instruction_that_the_simulator_lacks() -> None:
+        image = changed("fma.rn.f32", "tex.1d.v4.u32.s32")
+        with pytest.raises(
+            dlaunch.UnsupportedError, match=r"line 46 \(tex.*simulator lacks this instruction"
+        ) as caught:
             dlaunch.load(image)
-        assert str(caught.value).startswith("dlaunch_library_load: ")
+        assert caught.value.status == 12
+
+
+def test_no_images(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         dlaunch.load(tmp_path / "none.ptx")
     assert isinstance(missing.value, dlaunch.NotFoundError) and missing.value.status == 6
