@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -54,7 +55,7 @@ func report(to *C.dlaunch_error, e *status.Error) C.dlaunch_status {
 	to.status = C.int32_t(e.Code)
 	to.driver_code = C.int32_t(e.Driver)
 	to.argument = C.int32_t(e.Argument)
-	putText(&to.message[0], len(to.message), e.Message)
+	putText(&to.message[0], len(to.message), strings.ToValidUTF8(e.Message, "\uFFFD")) // names are any bytes
 	return C.dlaunch_status(e.Code)
 }
 

@@ -1,6 +1,8 @@
 /* What cannot be loaded, and what a library or a prototype does not have. */
 #include "contract.h"
 
+#include <unistd.h>
+
 #define HEAD ".target sm_75\n.address_size 64\n"
 #define BODY ".visible .entry k(.param .u32 a)\n{\n  ret;\n}\n"
 #define BROKEN                  \
@@ -175,6 +177,21 @@ static void elsewhere(void) {
   OK(dlaunch_array_close(array, &err));
 }
 
+/* A file's name may be any bytes; a message is UTF-8. */
+static void name_in_latin_1(const char *folder) {
+  char path[4096], link[] = "/tmp/dlaunch_caf\xe9_XXXXXX";
+  dlaunch_error err = DLAUNCH_ERROR_INIT;
+  dlaunch_library library = 0;
+  dlaunch_kernel kernel = 7;
+  snprintf(path, sizeof path, "%s/saxpy.ptx", folder);
+  CHECK(mkdtemp(link) != NULL && rmdir(link) == 0 && symlink(path, link) == 0);
+  OK(dlaunch_library_load_file(link, NULL, &library, &err));
+  CHECK(dlaunch_kernel_get(library, "nonesuch", &kernel, &err) == DLAUNCH_ERROR_NOT_FOUND);
+  CHECK(strstr(err.message, "dlaunch_caf\xef\xbf\xbd_") != NULL); /* the replacement character */
+  CHECK(unlink(link) == 0);
+  OK(dlaunch_library_close(library, &err));
+}
+
 /* A dlaunch_error that is too short is not written to. */
 static void short_error(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
@@ -196,6 +213,7 @@ int main(int argc, char **argv) {
   exactly_size_bytes();
   texts(argv[1]);
   elsewhere();
+  name_in_latin_1(argv[1]);
   short_error();
   check_nothing_lives();
   return 0;
