@@ -1,7 +1,8 @@
 /*
  * The gate: every public name. It answers forked children and bad error structs
  * itself, runs launches in C, and hands the rest to Go, where each name has an
- * export of its own (go_ in place of dlaunch_).
+ * export of its own (go_ in place of dlaunch_). When Go has returned it calls the
+ * deleters of what was let go.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "_cgo_export.h"
 #include "exec.h"
+#include "release.h"
 
 #define VERSION "0.1.0"
 
@@ -52,6 +54,12 @@ static dlaunch_status gate(dlaunch_error *err, const char *function) {
     if ((out) != NULL) *(out) = 0; \
     GATE(err);                     \
   } while (0)
+
+/* The end of every call that may let an imported tensor go. */
+static dlaunch_status finish(dlaunch_status status) {
+  dl_call_deleters();
+  return status;
+}
 
 /* ---- versions */
 
@@ -108,13 +116,13 @@ dlaunch_status dlaunch_memory_info(int32_t device, size_t *free_bytes, size_t *t
 dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
                                     dlaunch_library *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_library_load((void *)image, size, (dlaunch_library_options *)options, out, err);
+  return finish(go_library_load((void *)image, size, (dlaunch_library_options *)options, out, err));
 }
 
 dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
                                          dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err);
+  return finish(go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err));
 }
 
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
@@ -136,14 +144,14 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
 
 dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {
   GATE(err);
-  return go_library_close(library, err);
+  return finish(go_library_close(library, err));
 }
 
 /* ---- kernels */
 
 dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_kernel_get(library, (char *)text, out, err);
+  return finish(go_kernel_get(library, (char *)text, out, err));
 }
 
 dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
@@ -160,7 +168,7 @@ dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, d
 
 dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_close(kernel, err);
+  return finish(go_kernel_close(kernel, err));
 }
 
 /* ---- launches */
@@ -170,7 +178,7 @@ static dlaunch_status launch(char *function, dlaunch_kernel kernel, const dlaunc
   GATE_AS(function, err);
   dl_fault fault;
   if (__builtin_expect(dl_execute(kernel, config, args, num_args, NULL, &fault) == DL_OK, 1)) return DLAUNCH_OK;
-  return go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err);
+  return finish(go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err));
 }
 
 dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
@@ -213,7 +221,7 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
 dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
                                     dlaunch_array *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_array_create(device, dtype, ndim, (int64_t *)shape, out, err);
+  return finish(go_array_create(device, dtype, ndim, (int64_t *)shape, out, err));
 }
 
 dlaunch_status dlaunch_array_write(dlaunch_array array, const void *host, size_t bytes, uint64_t stream,
@@ -243,7 +251,10 @@ typedef struct exported {
  * exiting process leaves what Go holds. */
 static void release_exported(DLManagedTensorVersioned *managed) {
   exported *e = managed->manager_ctx;
-  if ((atomic_load(&dl_attention) & (DL_FORKED | DL_EXITING)) == 0) go_release_export(e->id);
+  if ((atomic_load(&dl_attention) & (DL_FORKED | DL_EXITING)) == 0) {
+    go_release_export(e->id);
+    dl_call_deleters();
+  }
   free(e);
 }
 
@@ -276,7 +287,44 @@ dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorV
 
 dlaunch_status dlaunch_array_close(dlaunch_array array, dlaunch_error *err) {
   GATE(err);
-  return go_array_close(array, err);
+  return finish(go_array_close(array, err));
+}
+
+/* ---- imported tensors */
+
+/* Whatever is wrong, the tensor is the caller's no more. */
+static dlaunch_status import_tensor(char *function, void *managed, bool versioned, dlaunch_tensor *out,
+                                    dlaunch_error *err) {
+  if (out != NULL) *out = 0;
+  dlaunch_status status = gate(err, function);
+  if (managed == NULL) {
+    return status != DLAUNCH_OK ? status : refuse(err, DLAUNCH_ERROR_ARGUMENT, 0, function, "tensor is NULL");
+  }
+  dl_taken *taken = NULL;
+  if (status == DLAUNCH_OK) {
+    taken = dl_take(managed, versioned);
+    status = taken != NULL ? go_tensor_import(function, taken, out, err)
+                           : refuse(err, DLAUNCH_ERROR_MEMORY, 0, function, "out of host memory");
+  }
+  if (status != DLAUNCH_OK) {
+    free(taken);
+    dl_delete(managed, versioned);
+  }
+  return finish(status);
+}
+
+dlaunch_status dlaunch_tensor_import(struct DLManagedTensor *tensor, dlaunch_tensor *out, dlaunch_error *err) {
+  return import_tensor("dlaunch_tensor_import", tensor, false, out, err);
+}
+
+dlaunch_status dlaunch_tensor_import_versioned(struct DLManagedTensorVersioned *tensor, dlaunch_tensor *out,
+                                               dlaunch_error *err) {
+  return import_tensor("dlaunch_tensor_import_versioned", tensor, true, out, err);
+}
+
+dlaunch_status dlaunch_tensor_close(dlaunch_tensor tensor, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_tensor_close(tensor, err));
 }
 
 /* ---- streams */
@@ -293,29 +341,66 @@ dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaun
 
 dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err) {
   GATE(err);
-  return go_stream_synchronize(stream, err);
+  return finish(go_stream_synchronize(stream, err));
 }
 
 dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err) {
   GATE(err);
-  return go_stream_close(stream, err);
+  return finish(go_stream_close(stream, err));
 }
+
+/* ---- events */
+
+dlaunch_status dlaunch_event_create(int32_t device, uint32_t flags, dlaunch_event *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_event_create(device, flags, out, err);
+}
+
+dlaunch_status dlaunch_event_record(dlaunch_event event, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return go_event_record(event, stream, err);
+}
+
+dlaunch_status dlaunch_event_wait(dlaunch_event event, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return go_event_wait(event, stream, err);
+}
+
+dlaunch_status dlaunch_event_synchronize(dlaunch_event event, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_event_synchronize(event, err));
+}
+
+dlaunch_status dlaunch_event_query(dlaunch_event event, int32_t *done, dlaunch_error *err) {
+  GATE(err);
+  return go_event_query(event, done, err);
+}
+
+dlaunch_status dlaunch_event_elapsed(dlaunch_event start, dlaunch_event end, float *milliseconds, dlaunch_error *err) {
+  GATE(err);
+  return go_event_elapsed(start, end, milliseconds, err);
+}
+
+dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_event_close(event, err));
+}
+
+/* ---- devices and housekeeping */
 
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err) {
   GATE(err);
-  return go_synchronize(device, err);
+  return finish(go_synchronize(device, err));
 }
-
-/* ---- housekeeping */
 
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {
   GATE(err);
-  return go_retire(handle, err);
+  return finish(go_retire(handle, err));
 }
 
 dlaunch_status dlaunch_drain(dlaunch_error *err) {
   GATE(err);
-  return go_drain(err);
+  return finish(go_drain(err));
 }
 
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err) {

@@ -55,7 +55,7 @@
  *
  * PROCESS. The library is written in Go: it cannot be unloaded (dlclose does
  * nothing), installs handlers for SIGBUS, SIGFPE, SIGSEGV, SIGPIPE and SIGURG
- * that pass on what is not its own, and needs 16 bytes of static TLS. A second
+ * that pass on what is not its own, and needs 24 bytes of static TLS. A second
  * Go library in the process works, unsupported by Go.
  */
 #ifndef DLAUNCH_H
@@ -534,6 +534,42 @@ dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorV
  * with it is done: in this call if it is, else in a later one or dlaunch_drain. */
 dlaunch_status dlaunch_array_close(dlaunch_array array, dlaunch_error *err);
 
+/* -------------------------------------------------------- imported tensors */
+
+/*
+ * dlaunch_tensor_import takes another library's tensor, in any kind of memory, and
+ * gives a handle to it: as a launch argument DLAUNCH_ARG_HANDLE.
+ *
+ * tensor  not yours any more, whatever the call answers, a NULL `out` included:
+ *         dlaunch calls its deleter, once. If the call fails, before it returns.
+ *         A NULL deleter is fine.
+ * out     yours: dlaunch_tensor_close.
+ *
+ * The struct is checked here: DLAUNCH_ERROR_TENSOR if it can be no tensor's (a
+ * negative extent, elements but no data ...). Whether the tensor fits is checked
+ * by each launch, which keeps to what it does for the struct itself: marks of host
+ * tensors, streams.
+ *
+ * Deleters are called by the dlaunch call that finds the tensor unused (a close, a
+ * retire, a synchronize, dlaunch_drain ...), on its thread, as the last thing that
+ * it does: with no lock held, so a deleter may call dlaunch, and take locks that
+ * are not held round such calls. They are never called on a thread of dlaunch's or
+ * the driver's, and not once exit() has begun or in a forked child: what is still
+ * open then is left to the end of the process.
+ */
+dlaunch_status dlaunch_tensor_import(struct DLManagedTensor *tensor, dlaunch_tensor *out, dlaunch_error *err);
+
+/* dlaunch_tensor_import_versioned is the same for the versioned struct. READ_ONLY
+ * is obeyed: a launch that writes such a tensor is DLAUNCH_ERROR_TENSOR. So is
+ * another major version than 1, of which nothing but the deleter is touched. */
+dlaunch_status dlaunch_tensor_import_versioned(struct DLManagedTensorVersioned *tensor, dlaunch_tensor *out,
+                                               dlaunch_error *err);
+
+/* dlaunch_tensor_close closes a tensor. Its deleter is called when what was
+ * launched with it is done: in this call if it is, else in a later one or
+ * dlaunch_drain. */
+dlaunch_status dlaunch_tensor_close(dlaunch_tensor tensor, dlaunch_error *err);
+
 /* ----------------------------------------------------------------- streams */
 
 #define DLAUNCH_STREAM_NON_BLOCKING 1u /* does not wait for the legacy default stream */
@@ -554,6 +590,46 @@ dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err);
 
 /* dlaunch_synchronize waits until all work of a device is done. */
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err);
+
+/* ------------------------------------------------------------------ events */
+
+#define DLAUNCH_EVENT_BLOCKING 1u  /* a thread that waits for it sleeps; without, it spins */
+#define DLAUNCH_EVENT_NO_TIMING 2u /* it has no time: cheaper where only order is wanted */
+
+/*
+ * dlaunch_event_create makes a mark in the work of a device's streams, with a time
+ * unless the flags say not.
+ *
+ * flags  DLAUNCH_EVENT_BLOCKING, DLAUNCH_EVENT_NO_TIMING, or 0.
+ * out    yours: dlaunch_event_close.
+ */
+dlaunch_status dlaunch_event_create(int32_t device, uint32_t flags, dlaunch_event *out, dlaunch_error *err);
+
+/* dlaunch_event_record puts the event behind what a stream of the event's device
+ * has been given so far. Recorded again, it stands for the last place only. */
+dlaunch_status dlaunch_event_record(dlaunch_event event, uint64_t stream, dlaunch_error *err);
+
+/* dlaunch_event_wait makes what a stream, of any device, is given from now on wait
+ * for the place where the event is now. The caller does not wait. An event that was
+ * never recorded is passed at once. */
+dlaunch_status dlaunch_event_wait(dlaunch_event event, uint64_t stream, dlaunch_error *err);
+
+/* dlaunch_event_synchronize waits until the event is passed: at once if it was
+ * never recorded. */
+dlaunch_status dlaunch_event_synchronize(dlaunch_event event, dlaunch_error *err);
+
+/* dlaunch_event_query sets *done to 1 if the event is passed, or was never
+ * recorded, and to 0 if work before it is still running. It does not wait. */
+dlaunch_status dlaunch_event_query(dlaunch_event event, int32_t *done, dlaunch_error *err);
+
+/* dlaunch_event_elapsed gives the time between two events of one device, to about
+ * half a microsecond. An event without a time, or never recorded, is
+ * DLAUNCH_ERROR_ARGUMENT; one that is not passed yet is DLAUNCH_ERROR_DRIVER with
+ * driver code 600 (CUDA_ERROR_NOT_READY). */
+dlaunch_status dlaunch_event_elapsed(dlaunch_event start, dlaunch_event end, float *milliseconds, dlaunch_error *err);
+
+/* dlaunch_event_close closes an event; what waits for it still does. */
+dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err);
 
 /* ------------------------------------------------------------ housekeeping */
 

@@ -22,8 +22,6 @@ type array struct {
 	shared  *exec.Tensor
 }
 
-func (a *array) sharedTensor() *exec.Tensor { return a.shared }
-
 // counter sums up what is alive.
 type counter = atomic.Int64
 
@@ -154,7 +152,7 @@ func (e *Engine) destroyArray(a *array) {
 		a.shared.Free()
 		return
 	}
-	e.bury(a)
+	e.bury(&soul{shared: a.shared, device: a.device, end: func() { e.free(a) }})
 }
 
 // free gives the memory back; in a poisoned context it is lost with it.

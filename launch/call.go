@@ -25,7 +25,8 @@ type call struct {
 	staged  []*hostTensor
 	scratch []uint64 // an address for each derived parameter, once it is there
 	memory  []orderedMemory
-	buffers []*exec.Buffer // host memory that results are copied to
+	buffers []*exec.Buffer   // host memory that results are copied to
+	held    []*handles.Entry // imported host tensors that are staged
 }
 
 // Launch goes on where the executor stopped: fault says why. What can be mended

@@ -110,6 +110,7 @@ func (e *Engine) Drain() error {
 	exec.AwaitLaunches()
 	e.graves.Reclaim() // which may leave libraries for later: now
 	e.dropRetired()
+	e.sweepAll()
 	for index := range e.devices {
 		if e.inLimbo(index) == 0 {
 			continue // nor is a context made there
@@ -125,9 +126,5 @@ func (e *Engine) Drain() error {
 func (e *Engine) pending() int {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
-	n := e.graves.Pending() + e.unloads.Pending() + len(e.retired.entries)
-	for index := range e.devices {
-		n += e.inLimbo(index)
-	}
-	return n
+	return e.graves.Pending() + e.unloads.Pending() + e.souls() + len(e.retired.entries)
 }

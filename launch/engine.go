@@ -37,6 +37,8 @@ type Engine struct {
 	limbo   limbo
 	retired retired
 
+	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
+
 	open   func() (Driver, error)
 	once   sync.Once
 	driver Driver
@@ -53,8 +55,10 @@ type Engine struct {
 }
 
 // New makes an engine whose driver is opened by the first call that needs one.
-func New(open func() (Driver, error)) *Engine {
-	return &Engine{table: handles.New(), open: open}
+// giveBack hears of each imported tensor when it is not needed any more: on the
+// thread of some call, before that returns, which then calls the deleter.
+func New(open func() (Driver, error), giveBack func(taken uint64)) *Engine {
+	return &Engine{table: handles.New(), open: open, giveBack: giveBack}
 }
 
 // api opens the driver, once for the process.

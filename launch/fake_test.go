@@ -37,6 +37,7 @@ type fake struct {
 	allocates driver.Result
 	syncs     driver.Result
 	events    driver.Result // what asking for an event answers
+	gone      []uint64      // what giveBack heard
 	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
 }
 
@@ -48,7 +49,7 @@ func newEngine(t *testing.T) (*launch.Engine, *fake) {
 	t.Cleanup(f.pinner.Unpin)
 	return launch.New(func() (launch.Driver, error) {
 		return launch.Driver{API: f.api(), DeviceType: 2}, nil
-	}), f
+	}, f.giveBack), f
 }
 
 func (f *fake) api() *driver.API {
@@ -114,6 +115,9 @@ func (f *fake) api() *driver.API {
 		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
 		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
 		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventSynchronize:   func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
+		EventElapsed:       func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
+		StreamWaitEvent:    func(driver.Stream, driver.Event) driver.Result { return ok },
 		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
 		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
 		EventDestroy:       func(driver.Event) driver.Result { return ok },
@@ -146,6 +150,8 @@ func (f *fake) unsafe(r driver.Result) driver.Result {
 	return r
 }
 
+func (f *fake) giveBack(taken uint64) { f.gone = append(f.gone, taken) }
+
 func bytesAt(address, n uint64) []byte {
 	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&address))), n)
 }
@@ -153,6 +159,9 @@ func bytesAt(address, n uint64) []byte {
 func (f *fake) alloc(n uint64) (driver.Address, driver.Result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if n == 0 {
+		return 0, driver.ResultInvalidValue
+	}
 	if f.allocates != driver.ResultSuccess {
 		return 0, f.allocates
 	}
@@ -260,7 +269,7 @@ func addressOf(x []float32) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe
 func readOnly(t *testing.T, arg exec.Arg) exec.Arg {
 	t.Helper()
 	v := &dlpack.ManagedTensorVersioned{Version: dlpack.Version{Major: 1}, Flags: dlpack.ReadOnly}
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&v.Tensor)), unsafe.Sizeof(v.Tensor)), bytesAt(arg.Value, uint64(unsafe.Sizeof(v.Tensor))))
+	v.Tensor = *(*dlpack.Tensor)(unsafe.Pointer(unsafe.SliceData(bytesAt(arg.Value, uint64(unsafe.Sizeof(v.Tensor))))))
 	var pinner runtime.Pinner
 	pinner.Pin(v)
 	t.Cleanup(pinner.Unpin)

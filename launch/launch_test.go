@@ -513,7 +513,7 @@ func TestStreams(t *testing.T) {
 func TestADriverThatIsNotThere(t *testing.T) {
 	e := launch.New(func() (launch.Driver, error) {
 		return launch.Driver{}, status.Errorf(status.NoDriver, "no driver")
-	})
+	}, nil)
 	_, err := e.Info()
 	refused(t, err, status.NoDriver)
 	_, err = e.Load([]byte(saxpyPTX), launch.LibraryOptions{})

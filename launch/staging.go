@@ -98,14 +98,7 @@ func (c *call) viewOf(arg *exec.Arg) (*dlpack.View, error) {
 	case exec.ArgVersioned:
 		return dlpack.ReadVersioned(uintptr(arg.Value))
 	case exec.ArgHandle:
-		entry, err := c.engine.table.Acquire(handles.Handle(arg.Value), handles.Any) // another thread may close it
-		if err != nil {
-			return nil, err
-		}
-		defer entry.Drop()
-		if held, ok := entry.Value.(interface{ sharedTensor() *exec.Tensor }); ok {
-			return dlpack.Read(uintptr(held.sharedTensor().Address()))
-		}
+		return c.hostView(handles.Handle(arg.Value))
 	}
 	return nil, nil
 }
@@ -201,6 +194,7 @@ func (c *call) bringBack() error {
 // clean frees what the call had, whatever became of the launch. After a failure
 // copies may still be under way, to or from the host's memory.
 func (c *call) clean(failed bool) {
+	defer c.dropHeld()
 	if failed && len(c.staged) > 0 && len(c.memory) > 0 { // else none has begun: waiting for a stream ends its capture
 		_ = c.engine.on(c.place.device, func(*device) error {
 			c.engine.driver.API.StreamSynchronize(c.place.stream)

@@ -98,12 +98,15 @@ func (e *Engine) SynchronizeStream(number uint64) error {
 	if _, err := e.api(); err != nil {
 		return err
 	}
-	return e.withStream(number, e.currentDevice(), func(native driver.Stream) error {
+	err := e.withStream(number, e.currentDevice(), func(native driver.Stream) error {
 		if r := e.driver.API.StreamSynchronize(native); r != driver.ResultSuccess {
 			return e.failure("cuStreamSynchronize", r)
 		}
 		return nil
 	})
+	e.graves.Reclaim()
+	e.sweep()
+	return err
 }
 
 // currentDevice is the device of the thread's current context, else 0.

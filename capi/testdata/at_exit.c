@@ -3,7 +3,7 @@
  * its own code. What runs before dlaunch's handler still works; what runs after
  * it is answered, and touches nothing.
  */
-#include "contract.h"
+#include "producer.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -11,6 +11,8 @@
 static dlaunch_kernel kernel;
 static dlaunch_array array;
 static struct DLManagedTensorVersioned *exported;
+static product imported, closed, late;
+static dlaunch_tensor tensor, to_close;
 static int late_handler_ran;
 
 /* _exit from a handler is the only way to be heard. */
@@ -41,6 +43,7 @@ static void runs_before(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
   late_handler_ran = 1;
   CHECK_EXITING(launch_once(&err) == DLAUNCH_OK);
+  CHECK_EXITING(dlaunch_tensor_close(to_close, &err) == DLAUNCH_OK);
 }
 
 /* Registered before, so run after. */
@@ -52,6 +55,10 @@ static void runs_after(void) {
   CHECK_EXITING(dlaunch_device_count(&count, &err) == DLAUNCH_ERROR_DRIVER && err.driver_code == 4);
   CHECK_EXITING(dlaunch_array_close(array, &err) == DLAUNCH_ERROR_DRIVER && err.driver_code == 4);
   exported->deleter(exported);
+  /* What a deleter frees may be gone: tensors are left, also those that come now. */
+  CHECK_EXITING(dlaunch_tensor_close(tensor, &err) == DLAUNCH_ERROR_DRIVER && err.driver_code == 4);
+  CHECK_EXITING(import_product(&late, &tensor, &err) == DLAUNCH_ERROR_DRIVER && err.driver_code == 4);
+  CHECK_EXITING(tensor == 0 && times_deleted(&late) == 0 && times_deleted(&imported) == 0);
 }
 
 int main(int argc, char **argv) {
@@ -63,6 +70,11 @@ int main(int argc, char **argv) {
   kernel = get_kernel(load_kernels(argv[1], "saxpy"), SAXPY);
   array = make_array(4);
   OK(dlaunch_array_export(array, &exported, &err));
+  produce(&imported, 1);
+  produce(&closed, 0);
+  produce(&late, 1);
+  OK(import_product(&imported, &tensor, &err));
+  OK(import_product(&closed, &to_close, &err));
   OK(launch_once(&err));
   CHECK(atexit(runs_before) == 0);
   for (i = 0; i < 2; i++) CHECK(pthread_create(&thread, NULL, launch_for_ever, NULL) == 0);

@@ -1,5 +1,5 @@
 /* A forked child gets DLAUNCH_ERROR_FORKED, from every function, and at once. */
-#include "contract.h"
+#include "producer.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +10,8 @@ static dlaunch_library library;
 static dlaunch_kernel kernel;
 static dlaunch_array array;
 static struct DLManagedTensorVersioned *exported;
+static product imported, left;
+static dlaunch_tensor tensor_handle;
 
 static void in_the_child(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
@@ -56,6 +58,19 @@ static void in_the_child(void) {
   FORKED(dlaunch_array_tensor(array, &tensor, &err));
   FORKED(dlaunch_array_export(array, &more, &err));
   FORKED(dlaunch_array_close(array, &err));
+  FORKED(dlaunch_tensor_close(tensor_handle, &err));
+  out = 7;
+  FORKED(dlaunch_tensor_import(&left.legacy, &out, &err));
+  CHECK(out == 0);
+  FORKED(dlaunch_tensor_import_versioned(&left.versioned, NULL, &err));
+  CHECK(times_deleted(&imported) == 0 && times_deleted(&left) == 0); /* what it would free is the parent's */
+  FORKED(dlaunch_event_create(0, 0, &out, &err));
+  FORKED(dlaunch_event_record(1, 0, &err));
+  FORKED(dlaunch_event_wait(1, 0, &err));
+  FORKED(dlaunch_event_synchronize(1, &err));
+  FORKED(dlaunch_event_query(1, &number, &err));
+  FORKED(dlaunch_event_elapsed(1, 1, data, &err));
+  FORKED(dlaunch_event_close(1, &err));
   FORKED(dlaunch_stream_create(0, 0, &out, &err));
   FORKED(dlaunch_stream_native(1, &address, &err));
   FORKED(dlaunch_stream_synchronize(0, &err));
@@ -90,6 +105,9 @@ int main(int argc, char **argv) {
   kernel = get_kernel(library, SAXPY);
   array = make_array(4);
   OK(dlaunch_array_export(array, &exported, &err));
+  produce(&imported, 1);
+  produce(&left, 0);
+  OK(import_product(&imported, &tensor_handle, &err));
   args[0] = arg_float(1);
   args[1] = args[2] = arg_handle(array);
   OK(dlaunch_launch(kernel, &config, args, 3, &err));
@@ -97,6 +115,8 @@ int main(int argc, char **argv) {
 
   OK(dlaunch_launch(kernel, &config, args, 3, &err)); /* the parent goes on */
   exported->deleter(exported);
+  OK(dlaunch_tensor_close(tensor_handle, &err));
+  CHECK(times_deleted(&imported) == 1);
   OK(dlaunch_array_close(array, &err));
   OK(dlaunch_kernel_close(kernel, &err));
   OK(dlaunch_library_close(library, &err));

@@ -6,6 +6,7 @@ from ctypes import (
     c_char,
     c_char_p,
     c_double,
+    c_float,
     c_int32,
     c_int64,
     c_size_t,
@@ -217,6 +218,7 @@ class dlaunch_config(ctypes.Structure):
 
 
 DLAUNCH_STREAM_NON_BLOCKING = 1
+DLAUNCH_EVENT_BLOCKING, DLAUNCH_EVENT_NO_TIMING = 1, 2
 
 _error = POINTER(dlaunch_error)
 
@@ -245,11 +247,21 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_array_tensor": [dlaunch_array, POINTER(DLTensor)],
     "dlaunch_array_export": [dlaunch_array, POINTER(c_void_p)],
     "dlaunch_array_close": [dlaunch_array],
+    "dlaunch_tensor_import": [c_void_p, POINTER(dlaunch_tensor)],
+    "dlaunch_tensor_import_versioned": [c_void_p, POINTER(dlaunch_tensor)],
+    "dlaunch_tensor_close": [dlaunch_tensor],
     "dlaunch_stream_create": [c_int32, c_uint32, POINTER(dlaunch_stream)],
     "dlaunch_stream_native": [dlaunch_stream, POINTER(c_uint64)],
     "dlaunch_stream_synchronize": [c_uint64],
     "dlaunch_stream_close": [dlaunch_stream],
     "dlaunch_synchronize": [c_int32],
+    "dlaunch_event_create": [c_int32, c_uint32, POINTER(dlaunch_event)],
+    "dlaunch_event_record": [dlaunch_event, c_uint64],
+    "dlaunch_event_wait": [dlaunch_event, c_uint64],
+    "dlaunch_event_synchronize": [dlaunch_event],
+    "dlaunch_event_query": [dlaunch_event, POINTER(c_int32)],
+    "dlaunch_event_elapsed": [dlaunch_event, dlaunch_event, POINTER(c_float)],
+    "dlaunch_event_close": [dlaunch_event],
     "dlaunch_retire": [c_uint64],
     "dlaunch_drain": [],
     "dlaunch_report": [c_char_p, c_size_t, POINTER(c_size_t)],
