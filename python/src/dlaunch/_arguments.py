@@ -82,6 +82,8 @@ class Arguments:
             value = value.array
             if not isinstance(value, DeviceArray) and not _tensor.is_tensor(value):
                 raise ArgumentError(f"{type(value).__name__} in a mark is no tensor; {_ADVICE}")
+        elif parameter is not None and _is_scalar_array(value) and _dtype.named(parameter.type) is not None:
+            value = value[()]
         if value is None:
             arg.kind = _abi.DLAUNCH_ARG_NONE
         elif isinstance(value, DeviceArray):
@@ -172,6 +174,12 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
     else:
         return False
     return True
+
+
+def _is_scalar_array(value: Any) -> bool:
+    """Tell a host array without axes, which is a number to a parameter that is no tensor."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray) and value.ndim == 0
 
 
 def _put_int(arg: _abi.dlaunch_arg, value: int) -> None:

@@ -1,0 +1,39 @@
+"""docs/arguments.md is true: its programs run, one after the other, and each refusal is worded as it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dlaunch
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = 'dlaunch_launch: kernel "saxpy", '
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Give the page's blocks of code with the word after their backquotes."""
+    parts = page.split("```")
+    assert len(parts) % 2 == 1, "a block is not closed"
+    return [(kind, body) for kind, _, body in (part.partition("\n") for part in parts[1::2])]
+
+
+def test_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    ran = refused = 0
+    for kind, body in blocks((ROOT / "docs" / "arguments.md").read_text()):
+        if kind == "python":
+            exec(compile(body, "docs/arguments.md", "exec"), names)
+            ran += 1
+            continue
+        assert kind == "refused"
+        for example in body.strip().split("\n\n"):
+            code, _, wanted = example.partition("\n")
+            with pytest.raises(dlaunch.Error) as caught:
+                eval(code, names)
+            assert f"{caught.type.__name__}: {str(caught.value).removeprefix(KERNEL)}" == wanted, code
+            refused += 1
+    assert ran >= 4 and refused >= 15
