@@ -15,6 +15,7 @@
 #include "exec.h"
 #include "pyattributes.h"
 #include "python.h"
+#include "release.h"
 
 enum { METH_FASTCALL = 0x0080, MAX_TYPES = 64, MAX_ARGUMENTS = 256 };
 
@@ -286,6 +287,7 @@ static PyObject *raise_driver_error(const callable *c, const dlaunch_config *con
   dlaunch_error err = DLAUNCH_ERROR_INIT;
   void *state = c->py->PyEval_SaveThread();
   dlaunch_status status = go_launch("dlaunch_launch", c->kernel, (dlaunch_config *)config, args, n, fault, &err);
+  dl_call_deleters();
   c->py->PyEval_RestoreThread(state);
   if (status == DLAUNCH_OK) return none(c->py);
   return c->py->PyObject_CallFunction(c->raise, "iiis", (int)status, (int)err.driver_code, (int)err.argument,
