@@ -80,7 +80,7 @@ func run(t *testing.T, environment []string, command ...string) string {
 	return output.String()
 }
 
-// programs are all of testdata but header.c, layout.c and no_driver.c, which have tests of their own.
+// programs are all of testdata but those that have tests of their own.
 func programs(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.c")
@@ -88,7 +88,7 @@ func programs(t *testing.T) []string {
 	var names []string
 	for _, f := range files {
 		switch name := strings.TrimSuffix(filepath.Base(f), ".c"); name {
-		case "header", "layout", "no_driver":
+		case "header", "layout", "no_driver", "panic":
 		default:
 			names = append(names, name)
 		}
@@ -138,6 +138,16 @@ func TestValgrind(t *testing.T) {
 				"--leak-check=full", "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite", client, p.kernels, p.library)
 		})
 	}
+}
+
+// A Go panic never passes an export: the library here is built with bugs in it (panic_provoked.go).
+func TestPanic(t *testing.T) {
+	p := projectPaths(t)
+	p.build = t.TempDir()
+	p.library = filepath.Join(p.build, "libdlaunch.so")
+	made, err := exec.Command("go", "build", "-buildmode=c-shared", "-tags=dlaunch_panic", "-ldflags=-s -w", "-o", p.library, ".").CombinedOutput()
+	require.NoError(t, err, "%s", made)
+	run(t, []string{"DLAUNCH_DRIVER=sim"}, program(t, p, compilers[1], "panic"))
 }
 
 // The C example, as README shows it, and what it prints.
