@@ -42,7 +42,7 @@ func writeSmall(t *testing.T, others map[string]string) string {
 func TestBuild(t *testing.T) {
 	root := writeSmall(t, nil)
 	out := filepath.Join(root, "build")
-	require.NoError(t, run(root, out, true))
+	require.NoError(t, run(root, out, true, version{}))
 
 	t.Run("shows only what the header declares", func(t *testing.T) {
 		shown, err := exec.Command("nm", "-D", "--defined-only", filepath.Join(out, "libdlaunch.so")).Output()
@@ -60,7 +60,7 @@ func TestBuild(t *testing.T) {
 		require.Subset(t, names, []string{"include", "lib", "libdlaunch.so", "libdlaunch.so.1"})
 	})
 	t.Run("builds again over itself", func(t *testing.T) {
-		require.NoError(t, run(root, out, false))
+		require.NoError(t, run(root, out, false, version{2, 99}))
 	})
 	t.Run("serves a C program that links it", func(t *testing.T) {
 		source := filepath.Join(root, "use.c")
@@ -110,28 +110,30 @@ func TestBuildRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		others map[string]string
 		says   string
+		oldest version
 	}{
 		"a function that is declared only": {
-			map[string]string{"include/dlaunch.h": "int dlaunch_add(int a, int b);\nvoid dlaunch_gone(void);\n"},
-			"dlaunch_gone: in include/dlaunch.h, not in capi/exports.map and libdlaunch.so.1",
+			others: map[string]string{"include/dlaunch.h": "int dlaunch_add(int a, int b);\nvoid dlaunch_gone(void);\n"},
+			says:   "dlaunch_gone: in include/dlaunch.h, not in capi/exports.map and libdlaunch.so.1",
 		},
 		"a function that is exported only": {
-			map[string]string{"capi/exports.map": "DLAUNCH_1 { global: dlaunch_add; dlaunch_more; local: *; };\n"},
-			"dlaunch_more: in capi/exports.map and libdlaunch.so.1, not in include/dlaunch.h",
+			others: map[string]string{"capi/exports.map": "DLAUNCH_1 { global: dlaunch_add; dlaunch_more; local: *; };\n"},
+			says:   "dlaunch_more: in capi/exports.map and libdlaunch.so.1, not in include/dlaunch.h",
 		},
 		"a pattern": {
-			map[string]string{"capi/exports.map": "DLAUNCH_1 { global: dlaunch_*; local: *; };\n"},
-			"has the pattern dlaunch_*",
+			others: map[string]string{"capi/exports.map": "DLAUNCH_1 { global: dlaunch_*; local: *; };\n"},
+			says:   "has the pattern dlaunch_*",
 		},
 		"another version": {
-			map[string]string{"capi/exports.map": "DLAUNCH_2 { global: dlaunch_add; local: *; };\n"},
-			"dlaunch_add@DLAUNCH_2: in libdlaunch.so.1, not in",
+			others: map[string]string{"capi/exports.map": "DLAUNCH_2 { global: dlaunch_add; local: *; };\n"},
+			says:   "dlaunch_add@DLAUNCH_2: in libdlaunch.so.1, not in",
 		},
+		"a glibc that is too old": {says: "must run on 2.1: build on a system that has 2.1", oldest: version{2, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := writeSmall(t, c.others)
 			out := filepath.Join(root, "build")
-			require.ErrorContains(t, run(root, out, false), c.says)
+			require.ErrorContains(t, run(root, out, false, c.oldest), c.says)
 			require.NoFileExists(t, filepath.Join(out, soname))
 		})
 	}

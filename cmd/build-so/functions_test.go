@@ -32,11 +32,24 @@ func TestVersions(t *testing.T) {
 	require.True(t, version{2, 34}.newer(version{2, 9}))
 	require.True(t, version{3, 0}.newer(version{2, 99}))
 	require.False(t, version{2, 34}.newer(version{2, 34}))
+
+	for text, wanted := range map[string]version{"2.34": {2, 34}, "2.2.5": {2, 2}, "3.0": {3, 0}} {
+		parsed, err := parseVersion(text)
+		require.NoError(t, err)
+		require.Equal(t, wanted, parsed)
+	}
+	for _, text := range []string{"", "2", "2.", ".34", "2.x", "PRIVATE", "-2.34", "0.1", "2.-1"} {
+		_, err := parseVersion(text)
+		require.ErrorContains(t, err, "is no released glibc", text)
+	}
 }
 
 func TestCheck(t *testing.T) {
 	good := library{soname: soname, needed: []string{"libc.so.6"}, glibc: version{2, 34}, size: maxSize}
-	require.NoError(t, good.check())
+	for _, oldest := range []version{{}, {2, 34}, {2, 35}} {
+		require.NoError(t, good.check(oldest))
+	}
+	require.EqualError(t, good.check(version{2, 28}), "needs glibc 2.34, must run on 2.28: build on a system that has 2.28")
 	for name, c := range map[string]struct {
 		spoil func(*library)
 		says  string
@@ -49,7 +62,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := good
 			c.spoil(&bad)
-			require.ErrorContains(t, bad.check(), c.says)
+			require.ErrorContains(t, bad.check(version{}), c.says)
 		})
 	}
 }

@@ -30,6 +30,19 @@ func (v version) newer(than version) bool {
 	return v.major > than.major || v.major == than.major && v.minor > than.minor
 }
 
+// parseVersion reads 2.34; of 2.2.5 the third number decides nothing.
+func parseVersion(text string) (version, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) >= 2 {
+		major, errMajor := strconv.Atoi(parts[0])
+		minor, errMinor := strconv.Atoi(parts[1])
+		if errMajor == nil && errMinor == nil && major > 0 && minor >= 0 {
+			return version{major, minor}, nil
+		}
+	}
+	return version{}, fmt.Errorf("%q is no released glibc; something like 2.34 is", text)
+}
+
 func inspect(path string) (library, error) {
 	file, err := elf.Open(path)
 	if err != nil {
@@ -88,16 +101,11 @@ func glibcFloor(file *elf.File) (version, error) {
 			if !isGlibc {
 				continue
 			}
-			parts := strings.Split(text, ".") // 2.2.5 has a third number, which decides nothing
-			if len(parts) < 2 {
-				return version{}, fmt.Errorf("%s wants %s, which is no released glibc", need.Name, dep.Dep)
+			v, err := parseVersion(text)
+			if err != nil {
+				return version{}, fmt.Errorf("%s wants %s: %w", need.Name, dep.Dep, err)
 			}
-			major, errMajor := strconv.Atoi(parts[0])
-			minor, errMinor := strconv.Atoi(parts[1])
-			if errMajor != nil || errMinor != nil {
-				return version{}, fmt.Errorf("%s wants %s, which is no released glibc", need.Name, dep.Dep)
-			}
-			if v := (version{major, minor}); v.newer(floor) {
+			if v.newer(floor) {
 				floor = v
 			}
 		}
@@ -105,7 +113,9 @@ func glibcFloor(file *elf.File) (version, error) {
 	return floor, nil
 }
 
-func (l library) check() error {
+// check holds a library against what is promised of it. oldest is the glibc that
+// it must run on, or the zero version.
+func (l library) check(oldest version) error {
 	if l.soname != soname {
 		return fmt.Errorf("soname is %q, %q wanted", l.soname, soname)
 	}
@@ -119,6 +129,9 @@ func (l library) check() error {
 	}
 	if l.glibc == (version{}) {
 		return fmt.Errorf("no glibc version found among what it needs: built against another C library?")
+	}
+	if oldest != (version{}) && l.glibc.newer(oldest) {
+		return fmt.Errorf("needs glibc %s, must run on %s: build on a system that has %[2]s", l.glibc, oldest)
 	}
 	return nil
 }

@@ -23,14 +23,20 @@ func main() {
 	root := flag.String("root", ".", "the project's root `folder`")
 	out := flag.String("o", "build", "the `folder` to build into")
 	wheel := flag.Bool("wheel", false, "make a Python wheel as well")
+	var oldest version
+	flag.Func("glibc", "the oldest glibc that the library must run on, as `2.xx`; fail if it needs a newer one", func(text string) (err error) {
+		oldest, err = parseVersion(text)
+		return err
+	})
 	flag.Parse()
-	if err := run(*root, *out, *wheel); err != nil {
+	if err := run(*root, *out, *wheel, oldest); err != nil {
 		fmt.Fprintln(os.Stderr, "build-so:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root, out string, withWheel bool) error {
+// run builds into out. The library must run on the glibc given; none is not asked for.
+func run(root, out string, withWheel bool, oldest version) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -50,7 +56,7 @@ func run(root, out string, withWheel bool) error {
 	if err != nil {
 		return err
 	}
-	if err := library.check(); err != nil {
+	if err := library.check(oldest); err != nil {
 		return err
 	}
 	if err := compareFunctions(root, library.functions); err != nil {
