@@ -14,8 +14,8 @@ import (
 	"dlaunch/internal/exec"
 )
 
-// Every release of dlpack.h whose layouts the header must agree with, and
-// whether it knows DLManagedTensorVersioned.
+// The releases of dlpack.h that the header must agree with, by stand-ins of their
+// shapes in testdata/dlpack, and whether each knows DLManagedTensorVersioned.
 var releases = map[string]bool{"0.8": false, "1.1": true, "1.3": true}
 
 func TestHeaderOrders(t *testing.T) {

@@ -84,5 +84,15 @@ int main(void) {
   FIELD(DLManagedTensorVersioned, deleter);
   FIELD(DLManagedTensorVersioned, flags);
   FIELD(DLManagedTensorVersioned, dl_tensor);
+  SIZE(DLPackExchangeAPIHeader);
+  FIELD(DLPackExchangeAPIHeader, version);
+  FIELD(DLPackExchangeAPIHeader, prev_api);
+  SIZE(DLPackExchangeAPI);
+  FIELD(DLPackExchangeAPI, header);
+  FIELD(DLPackExchangeAPI, managed_tensor_allocator);
+  FIELD(DLPackExchangeAPI, managed_tensor_from_py_object_no_sync);
+  FIELD(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync);
+  FIELD(DLPackExchangeAPI, dltensor_from_py_object_no_sync);
+  FIELD(DLPackExchangeAPI, current_work_stream);
   return 0;
 }

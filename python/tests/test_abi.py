@@ -8,10 +8,12 @@ import re
 import pytest
 from conftest import ROOT
 
-from dlaunch import _abi
+from dlaunch import _abi, _tensor
 
 LAYOUT = ROOT / "testdata" / "layout.txt"
 HEADER = ROOT / "include" / "dlaunch.h"
+
+STRUCTS = {**vars(_abi), "DLPackExchangeAPI": _tensor._ExchangeAPI, "DLPackExchangeAPIHeader": _tensor._ExchangeHeader}
 
 SIZES = {
     _abi.DLTensor: 48,
@@ -34,7 +36,7 @@ def test_layout() -> None:
     lines = [line.split() for line in LAYOUT.read_text().splitlines() if line and not line.startswith("#")]
     found = {}
     for name in {line[0].partition(".")[0] for line in lines}:
-        struct = getattr(_abi, name, None)
+        struct = STRUCTS.get(name)
         if struct is not None:
             for field in struct._fields_:
                 place = getattr(struct, field[0])
@@ -42,7 +44,7 @@ def test_layout() -> None:
     wanted = {line[0]: (int(line[1]), int(line[2])) for line in lines if len(line) == 3}
     assert len(wanted) > 50 and found == wanted
     sizes = {line[0]: int(line[1]) for line in lines if len(line) == 2}
-    assert {name: ctypes.sizeof(getattr(_abi, name)) for name in sizes} == sizes
+    assert {name: ctypes.sizeof(STRUCTS[name]) for name in sizes} == sizes
 
 
 def test_functions() -> None:

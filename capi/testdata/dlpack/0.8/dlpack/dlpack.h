@@ -1,4 +1,7 @@
-/* A stand-in for dlpack.h of release 0.8: what the layouts of that release are. */
+/*
+ * A stand-in of the shape of dlpack.h of release 0.8, not that file: its guard and
+ * version, and the types, layouts and flags that dlaunch.h declares too.
+ */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
