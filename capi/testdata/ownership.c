@@ -4,6 +4,7 @@
  */
 #include "producer.h"
 
+#include <execinfo.h>
 #include <setjmp.h>
 
 #define ANY_STRIDES "saxpy(a: f32, x: f32[...] @strided, y: inout f32[n], n: i32 = n)"
@@ -239,7 +240,51 @@ static void deleters_that_call(const char *folder) {
   CHECK(import_product(&outer, NULL, &err) == DLAUNCH_ERROR_ARGUMENT && times_deleted(&outer) == 1);
 }
 
-/* A deleter that unwinds out of the call crosses nothing but C. */
+/* Between a deleter and who called dlaunch is nothing but C: what walks the stack,
+ * as exceptions do, finds the way, which it would not through Go's frames. */
+static void *caller;
+
+static void look_for_caller(product *p) {
+  void *frames[100];
+  int i, n = backtrace(frames, 100);
+  for (i = 0; i < n && frames[i] != caller; i++) {
+  }
+  *(int *)p->with += i < n;
+}
+
+static __attribute__((noinline)) dlaunch_status close_from_here(dlaunch_tensor tensor, dlaunch_error *err) {
+  volatile dlaunch_status status; /* no tail call: this frame is to be found */
+  caller = __builtin_return_address(0);
+  status = dlaunch_tensor_close(tensor, err);
+  return status;
+}
+
+static __attribute__((noinline)) dlaunch_status fail_from_here(product *p) {
+  volatile dlaunch_status status;
+  caller = __builtin_return_address(0);
+  status = import_product(p, NULL, NULL);
+  return status;
+}
+
+static void deleters_beneath_c_alone(void) {
+  dlaunch_error err = DLAUNCH_ERROR_INIT;
+  static product p;
+  dlaunch_tensor tensor;
+  int found = 0;
+  produce(&p, 1);
+  p.also = look_for_caller;
+  p.with = &found;
+  OK(import_product(&p, &tensor, &err));
+  OK(close_from_here(tensor, &err));
+  CHECK(times_deleted(&p) == 1 && found == 1);
+  produce(&p, 0);
+  p.also = look_for_caller;
+  p.with = &found;
+  CHECK(fail_from_here(&p) == DLAUNCH_ERROR_ARGUMENT);
+  CHECK(times_deleted(&p) == 1 && found == 2);
+}
+
+/* And one may leave without returning. */
 static jmp_buf back;
 
 static void jump(product *p) {
@@ -349,6 +394,7 @@ int main(int argc, char **argv) {
   device_tensors(1);
   our_own_export();
   deleters_that_call(argv[1]);
+  deleters_beneath_c_alone();
   deleters_that_unwind();
   wrong_kinds();
   many_threads();
