@@ -177,6 +177,7 @@ func (e *Engine) settle(device int, wait func() error) error {
 	}
 	e.limbo.mu.Unlock()
 	if err := wait(); err != nil {
+		e.sweep() // a poisoned context is idle too
 		return err
 	}
 	for _, s := range before {

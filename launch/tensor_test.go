@@ -109,6 +109,7 @@ func TestTensorsOfAPoisonedContext(t *testing.T) {
 	t.Cleanup(func() { exec.ClearAttention(exec.Poisoned) })
 	f.syncs = driver.ResultIllegalAddress
 	refused(t, e.Synchronize(0), status.Fault)
+	require.Equal(t, []uint64{1}, f.gone)
 	require.NoError(t, e.Close(held[1], handles.Tensor))
 	require.ElementsMatch(t, []uint64{1, 2}, f.gone)
 }

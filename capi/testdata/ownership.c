@@ -337,6 +337,7 @@ static void wrong_kinds(void) {
 enum { THREADS = 4, ROUNDS = 300, SHARED = 8 };
 
 static product products[THREADS][ROUNDS];
+static struct DLManagedTensorVersioned *on_device; /* what some of them are views of */
 static dlaunch_tensor shared[SHARED];
 
 static void *import_launch_close(void *mine) {
@@ -350,6 +351,7 @@ static void *import_launch_close(void *mine) {
     dlaunch_tensor tensor, other;
     dlaunch_status status;
     produce(&own[i], i & 1);
+    if (i % 5 == 0) *own[i].tensor = on_device->dl_tensor;
     OK(import_product(&own[i], &tensor, &err));
     other = __atomic_exchange_n(&shared[i % SHARED], tensor, __ATOMIC_SEQ_CST);
     /* Others may close what is launched here. */
@@ -363,13 +365,17 @@ static void *import_launch_close(void *mine) {
 static void many_threads(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
   pthread_t threads[THREADS];
+  dlaunch_array array = make_array(ITEMS);
   int i, j;
+  OK(dlaunch_array_export(array, &on_device, &err));
+  OK(dlaunch_array_close(array, &err));
   for (i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, import_launch_close, products[i]) == 0);
   for (i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   for (i = 0; i < SHARED; i++) {
     if (shared[i] != 0) OK(dlaunch_tensor_close(shared[i], &err));
   }
   OK(dlaunch_drain(&err));
+  on_device->deleter(on_device);
   for (i = 0; i < THREADS; i++) {
     for (j = 0; j < ROUNDS; j++) {
       int k, ours = pthread_equal(products[i][j].deleted_by, pthread_self());
