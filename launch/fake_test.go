@@ -74,6 +74,8 @@ func (f *fake) api() *driver.API {
 		ContextDevice:      func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
 		ContextSynchronize: func() driver.Result { return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			for _, o := range options {
 				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
 					f.logTo = bytesAt(o.Value, 8192)
@@ -82,6 +84,8 @@ func (f *fake) api() *driver.API {
 			return 7, ok
 		},
 		LibraryUnload: func(l driver.Library) driver.Result {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			f.unloaded = append(f.unloaded, l)
 			return f.unsafe(ok)
 		},
@@ -128,10 +132,14 @@ func (f *fake) api() *driver.API {
 		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
 		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},
 		CopyDeviceToHost: func(dst uintptr, src driver.Address, n uint64, _ driver.Stream) driver.Result {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},
