@@ -258,6 +258,9 @@ func explainTensor(f exec.Fault, wanted string, step *exec.Step) string {
 	case exec.Version:
 		return fmt.Sprintf("the tensor is of DLPack %d.x, %d.x wanted", f.Found, f.Wanted)
 	case exec.DType:
+		if err := dtypeOf(f.Found).Check(); err != nil {
+			return err.Error()
+		}
 		return fmt.Sprintf("a tensor of %v given, %s wanted; convert it, or declare it as %v", dtypeOf(f.Found), wanted, dtypeOf(f.Found))
 	case exec.Rank:
 		return fmt.Sprintf("a tensor of %d dimensions given, %s wanted (%d)", f.Found, wanted, f.Wanted)

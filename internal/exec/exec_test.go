@@ -222,6 +222,17 @@ func TestTensors(t *testing.T) {
 	}
 }
 
+// Where any type is taken, one that has no size is none.
+func TestTypesWithoutASize(t *testing.T) {
+	program := tensorProgram(exec.OpenRank)
+	program.Steps[0].DTypeMask = 0
+	h := publish(t, program)
+	for _, dtype := range []uint32{2 | 0<<8 | 1<<16, 2 | 32<<8 | 0<<16} {
+		_, arg := newTensor(t, 64, dtype, []int64{4}, nil)
+		require.Equal(t, exec.DType, launch(h, arg).Reason)
+	}
+}
+
 func TestAddressIsDataPlusByteOffset(t *testing.T) {
 	x, arg := newTensor(t, 0x7000_0000, f32, []int64{4}, nil)
 	x.offset = 64

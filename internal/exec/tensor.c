@@ -262,7 +262,8 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (address != 0) address += t->byte_offset;
   if (address == 0 && !empty) return refuse(fault, DL_NULL_DATA, -1, elements, 0);
   uint64_t item = (item_bits(t->dtype) + 7) / 8;
-  uint64_t align = item != 0 && (item & (item - 1)) == 0 && item <= 16 ? item : 1;
+  if (item == 0) return refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  uint64_t align = (item & (item - 1)) == 0 && item <= 16 ? item : 1;
   if (step->align > align) align = step->align;
   if (!empty && (address & (align - 1)) != 0) return refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
 
