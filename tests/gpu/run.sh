@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what stage.sh laid out beside it, on this machine's GPU: the C programs and
-# the Python suite, or the benchmarks. Needs Python with NumPy, pytest, torch and
-# CuPy. Here a skip is a failure, and so is a framework with which nothing ran.
+# the Python suite, or the benchmarks. Needs Python with NumPy, pytest, hypothesis,
+# torch and CuPy. A skip is a failure, and so is a framework with which nothing ran.
 #
 #   run.sh RESULTS [test | bench]
 set -eu
@@ -24,7 +24,7 @@ for program in bin/*; do
   name=$(basename "$program")
   case $name in *.so) continue ;; esac
   code=0
-  timeout 120 "$program" testdata/kernels build/libdlaunch.so >"$results/$name.log" 2>&1 || code=$?
+  timeout 120 "$program" "$PWD/testdata/kernels" "$PWD/build/libdlaunch.so" >"$results/$name.log" 2>&1 || code=$?
   case $name in
     layout) diff testdata/layout.txt "$results/$name.log" >/dev/null || code=1 ;;
     example) sed s/DRIVER/cuda/ examples/saxpy.c.txt | diff - "$results/$name.log" >/dev/null || code=1 ;;
