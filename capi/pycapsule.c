@@ -79,6 +79,7 @@ static held *hold(const DLManagedTensorVersioned *source) {
 }
 
 void *dlaunch_python_capsule(struct DLManagedTensorVersioned *tensor, void *owner, int32_t legacy) {
+  if (tensor == NULL) return NULL;
   const dl_python *py = dl_find_python();
   bool takes = py == NULL || owner == NULL || owner == (void *)py->_Py_NoneStruct;
   held *h = py != NULL ? hold(tensor) : NULL;

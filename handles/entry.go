@@ -42,6 +42,18 @@ func (e *Entry) Drop() {
 	}
 }
 
+// DropUnlessLast is Drop where that ends nothing: else it does nothing and says so.
+func (e *Entry) DropUnlessLast() bool {
+	t := e.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.references < 2 {
+		return false
+	}
+	e.references--
+	return true
+}
+
 // last takes one reference away and says whether it was the last.
 func (e *Entry) last() bool {
 	t := e.table

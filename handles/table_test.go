@@ -287,3 +287,17 @@ func TestTrace(t *testing.T) {
 	require.Equal(t, []string{"open library l", "open kernel k", "close library l", "close kernel k",
 		"release kernel k", "release library l"}, events)
 }
+
+func TestDropUnlessLast(t *testing.T) {
+	table := handles.New()
+	ended := 0
+	e, err := table.Open(handles.Library, "", nil, func() { ended++ })
+	require.NoError(t, err)
+	again, err := table.Acquire(e.Handle, handles.Library)
+	require.NoError(t, err)
+	require.True(t, again.DropUnlessLast())
+	require.False(t, again.DropUnlessLast(), "the last reference stays")
+	require.Zero(t, ended)
+	e.Drop()
+	require.Equal(t, 1, ended)
+}

@@ -80,9 +80,7 @@ func (e *Engine) Retire(h handles.Handle) error {
 
 // letGo drops a reference without ending a library in this call.
 func (e *Engine) letGo(library *handles.Entry) {
-	if e.Check(library.Handle, handles.Library) == nil {
-		library.Drop() // not the last: its owner's is left
-	} else {
+	if !library.DropUnlessLast() { // its owner has closed it meanwhile
 		e.leaveForLater(library)
 	}
 }

@@ -455,6 +455,20 @@ func TestClosedArraysWaitForTheirLaunches(t *testing.T) {
 	}
 }
 
+// Memory that a kernel of another device may use waits for every device.
+func TestClosedPeersWaitForAllDevices(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n] @peer, y: ptr, n: i32 = n)")
+	a, err := e.CreateArray(1, dlpack.DataType{Code: dlpack.Float, Bits: 32, Lanes: 1}, []int64{8})
+	require.NoError(t, err)
+	require.NoError(t, run(e, k, config(), float(1), exec.Arg{Kind: exec.ArgHandle, Value: uint64(a)}, exec.Arg{}))
+	require.NoError(t, e.Close(a, handles.Array))
+	require.NoError(t, e.Synchronize(1))
+	require.Equal(t, 1, f.alive(), "device 0 runs the kernel")
+	require.NoError(t, e.Synchronize(0))
+	require.Zero(t, f.alive())
+}
+
 func TestMoreSharedMemory(t *testing.T) {
 	e, f := newEngine(t)
 	k := getKernel(t, e, "saxpy")

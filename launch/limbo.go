@@ -47,7 +47,11 @@ type soul struct {
 func (e *Engine) bury(s *soul) {
 	use := s.shared.Use()
 	if unused := use.Nowhere && !use.Anywhere; !unused && !e.simulated() {
-		s.owed.Store(e.users(s.device))
+		users := s.device
+		if use.Peers {
+			users = noDevice
+		}
+		s.owed.Store(e.users(users))
 		if !use.Anywhere {
 			e.fence(s, use)
 		}

@@ -33,7 +33,7 @@ static void set_context(uint32_t device, void *context) { atomic_store(&dl_the_d
 static void never_launched(dl_tensor *t) { atomic_store(&t->stream, DL_NO_STREAM); }
 static uint64_t launched_on(dl_tensor *t) { return atomic_load(&t->stream); }
 static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->streams); }
-static void left_our_hands(dl_tensor *t) { atomic_store(&t->streams, 1); }
+static void left_our_hands(dl_tensor *t) { atomic_fetch_or(&t->streams, DL_SEVERAL_STREAMS); }
 // malloc that may fail: cgo's own ends the process.
 static void *allocate(size_t bytes) { return calloc(1, bytes); }
 static void *at(uintptr_t address) { return (void *)address; }
@@ -204,13 +204,15 @@ func (t *Tensor) Address() uint64 { return uint64(uintptr(unsafe.Pointer(&t.c.te
 // it), or where nobody can tell any more.
 type Use struct {
 	Nowhere, Anywhere bool
+	Peers             bool // kernels of other devices too
 	Stream            uint64
 }
 
 // Use reads it.
 func (t *Tensor) Use() Use {
 	stream := uint64(C.launched_on(t.c))
-	return Use{Nowhere: stream == 1<<64-1, Anywhere: C.launched_elsewhere(t.c) != 0, Stream: stream}
+	elsewhere := C.launched_elsewhere(t.c)
+	return Use{Nowhere: stream == 1<<64-1, Anywhere: elsewhere != 0, Peers: elsewhere&C.DL_OTHER_DEVICES != 0, Stream: stream}
 }
 
 // Leave says that others use the tensor too, on streams of their own.

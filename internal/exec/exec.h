@@ -161,10 +161,15 @@ typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
   DLTensor tensor;
   uint64_t flags;           /* DLPACK_FLAG_BITMASK_* */
   _Atomic uint64_t stream;  /* the first that it was launched on, as the caller gave it; DL_NO_STREAM */
-  _Atomic uint32_t streams; /* 1 once it was launched on another too, or left our hands */
+  _Atomic uint32_t streams; /* DL_SEVERAL_STREAMS, DL_OTHER_DEVICES */
 } dl_tensor;
 
 #define DL_NO_STREAM UINT64_MAX
+
+enum {
+  DL_SEVERAL_STREAMS = 1, /* it was launched on another stream too, or left our hands */
+  DL_OTHER_DEVICES = 2,   /* a kernel of another device may use it (@peer) */
+};
 
 typedef struct dl_stream {
   dl_object object;

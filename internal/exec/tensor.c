@@ -54,7 +54,7 @@ static void remember_stream(dl_tensor *tensor, uint64_t stream) {
   if (__builtin_expect(known == stream, 1)) return;
   uint64_t none = DL_NO_STREAM;
   if (known == none && atomic_compare_exchange_strong(&tensor->stream, &none, stream)) return;
-  atomic_store_explicit(&tensor->streams, 1, memory_order_relaxed);
+  atomic_fetch_or_explicit(&tensor->streams, DL_SEVERAL_STREAMS, memory_order_relaxed);
 }
 
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
@@ -277,7 +277,12 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   reason = check_place(pack, t, address, marked, step->flags & DL_PEER, fault);
   if (reason != DL_OK) return reason;
 
-  if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
+  if (arg->kind == DLAUNCH_ARG_HANDLE) {
+    remember_stream(owner_of(t), pack->stream);
+    if (__builtin_expect(step->flags & DL_PEER, 0)) {
+      atomic_fetch_or_explicit(&owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
+    }
+  }
   if (__builtin_expect(step->form == DL_FORM_POINTER, 1)) {
     memcpy(pack->params + step->offset, &address, sizeof address);
   } else {

@@ -20,7 +20,6 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return [(kind, body) for kind, _, body in (part.partition("\n") for part in parts[1::2])]
 
 
-@pytest.mark.simulator  # the page is not staged for a GPU's machine
 def test_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,11 @@ def test_devices_that_are_none() -> None:
         dlaunch.Stream(99)
     with pytest.raises(dlaunch.ArgumentError, match="device is 'x'"):
         dlaunch.Stream("x")  # type: ignore[arg-type]
+
+
+def test_a_launcher_keeps_its_stream(saxpy: dlaunch.Kernel) -> None:
+    with dlaunch.zeros(1, "f32") as x:
+        saxpy[1, 1, dlaunch.Stream()](1.0, x, x)
+        launch = saxpy.configure(1, 1, stream=dlaunch.Stream())
+        gc.collect()
+        launch(1.0, x, x)

@@ -10,7 +10,7 @@ what=${2:-test}
 rm -rf "$to"
 mkdir -p "$to/bin" "$to/build" "$to/wheels"
 cp -P build/libdlaunch.so build/libdlaunch.so.1 "$to/build/"
-cp -r --parents include testdata examples bench python/src python/tests python/pyproject.toml "$to/"
+cp -r --parents docs include testdata examples bench python/src python/tests python/pyproject.toml "$to/"
 find "$to" -name __pycache__ -prune -exec rm -r {} +
 cp tests/gpu/run.sh tests/gpu/summary.py "$to/"
 

@@ -48,6 +48,8 @@ class _Configuration:
     hold_gil: bool
     sync: bool
     empty_ok: bool
+    # The object that was given as stream: the launcher keeps it open.
+    keep: object = dataclasses.field(default=None, compare=False)
 
     def to_struct(self) -> _abi.dlaunch_config:
         """Give the C struct: a launch without blocks or threads is one of a grid of 0, which still checks."""
@@ -251,6 +253,7 @@ class Kernel:
             bool(hold_gil),
             bool(sync),
             bool(empty_ok),
+            keep=stream,
         )
         found = self._by_configuration.get(configuration)
         if found is None:

@@ -84,11 +84,20 @@ class _Globals(Mapping[str, DeviceArray]):
         _lib.call("dlaunch_library_global", self._library.handle, 0, text, ctypes.byref(address), ctypes.byref(size))
         return view_of_memory(address.value, size.value, 0, self._library)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except NotFoundError:
+            return default
+
+    def __bool__(self) -> bool:
+        return True
+
     def __iter__(self) -> Iterator[str]:
-        raise NotImplementedError("the driver does not list a library's symbols; ask for one by name")
+        raise TypeError("the driver does not list a library's symbols; ask for one by name")
 
     def __len__(self) -> int:
-        raise NotImplementedError("the driver does not count a library's symbols; ask for one by name")
+        raise TypeError("the driver does not count a library's symbols; ask for one by name")
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -130,6 +139,7 @@ def _load_bytes(data: bytes, label: str) -> Library:
 
 
 def _load_file(path: str | bytes) -> Library:
+    _lib.loaded()  # a library of ours that is missing is not the file that was asked for
     encoded = os.fsencode(path)
     if b"\0" in encoded:
         raise ArgumentError(f"load: path {path!r} has a NUL in it")
