@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,9 @@ def test_devices_that_are_none() -> None:
         dlaunch.Stream("x")  # type: ignore[arg-type]
 
 
-def test_a_launcher_keeps_its_stream(saxpy: dlaunch.Kernel) -> None:
-    with dlaunch.zeros(1, "f32") as x:
-        saxpy[1, 1, dlaunch.Stream()](1.0, x, x)
-        launch = saxpy.configure(1, 1, stream=dlaunch.Stream())
+def test_a_launcher_keeps_its_stream(kernels: Path) -> None:
+    with dlaunch.load(kernels / "saxpy.ptx") as library, library["saxpy"] as kernel, dlaunch.zeros(1, "f32") as x:
+        kernel[1, 1, dlaunch.Stream()](1.0, x, x, 1)
+        launch = kernel.configure(1, 1, stream=dlaunch.Stream())
         gc.collect()
-        launch(1.0, x, x)
+        launch(1.0, x, x, 1)

@@ -171,6 +171,8 @@ class Kernel:
 
     def close(self) -> None:
         """Close the kernel; launches that have begun are not harmed, later ones raise HandleError. Twice is fine."""
+        self._by_key.clear()  # the launchers keep streams
+        self._by_configuration.clear()
         self._entry.close()
 
     def __enter__(self) -> Kernel:
@@ -239,7 +241,8 @@ class Kernel:
         current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil keeps
         the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can dead-lock if
         the GPU waits for Python code. sync waits for the launch. empty_ok makes a 0 in grid or block a launch that
-        does nothing. The result keeps the kernel's handle, but not past close(). ConfigError if a value is wrong.
+        does nothing. The result keeps the kernel's handle, but not past close(), and the stream. The kernel remembers
+        what it gave for its latest configurations. ConfigError if a value is wrong.
         """
         if check is not None:
             raise UnsupportedError("check: the simulator's checks cannot be chosen by launch; None is wanted")
