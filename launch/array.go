@@ -92,11 +92,11 @@ func (e *Engine) allocate(a *array) error {
 	if err := e.poisoned(); err != nil {
 		return err
 	}
-	e.graves.Reclaim()
-	e.sweep()
+	e.deferred.Reclaim()
+	e.runFinished()
 	err := e.on(a.device, func(d *device) error {
 		r := e.allocateNow(d, a)
-		if r == driver.ResultOutOfMemory && e.inLimbo(a.device) > 0 { // what was closed may be enough
+		if r == driver.ResultOutOfMemory && e.freesOwedBy(a.device) > 0 { // what was closed may be enough
 			if err := e.Synchronize(a.device); err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func (e *Engine) destroyArray(a *array) {
 		a.shared.Free()
 		return
 	}
-	e.bury(&soul{shared: a.shared, device: a.device, end: func() { e.free(a) }})
+	e.freeWhenDone(&pendingFree{shared: a.shared, device: a.device, end: func() { e.free(a) }})
 }
 
 // free gives the memory back; in a poisoned context it is lost with it.
@@ -268,6 +268,6 @@ func (e *Engine) ReleaseExport(id uint64) {
 	x.mu.Unlock()
 	if entry != nil {
 		entry.Value.(*array).shared.Leave() // the consumer's streams are its own
-		e.graves.Retire(entry.Drop)
+		e.deferred.Retire(entry.Drop)
 	}
 }

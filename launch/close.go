@@ -45,7 +45,7 @@ func (e *Engine) Close(h handles.Handle, kind handles.Kind) error {
 		e.dropRetired()
 		e.unloads.Retire(entry.Drop)
 	} else {
-		e.graves.Retire(entry.Drop)
+		e.deferred.Retire(entry.Drop)
 	}
 	return nil
 }
@@ -62,12 +62,12 @@ func (e *Engine) Retire(h handles.Handle) error {
 	}
 	exec.Unpublish(uint64(h))
 	if !mayWait(entry.Kind) {
-		e.graves.Retire(entry.Drop)
+		e.deferred.Retire(entry.Drop)
 		return nil
 	}
 	if k, ok := entry.Value.(*kernel); ok {
 		if library, err := e.table.Acquire(k.library, handles.Library); err == nil { // open: the kernel is not its last holder
-			e.graves.Retire(func() {
+			e.deferred.Retire(func() {
 				entry.Drop()
 				e.letGo(library)
 			})
@@ -106,11 +106,11 @@ func (e *Engine) dropRetired() {
 // Drain finishes all that closing left: it waits for the devices' work.
 func (e *Engine) Drain() error {
 	exec.AwaitLaunches()
-	e.graves.Reclaim() // which may leave libraries for later: now
+	e.deferred.Reclaim() // which may leave libraries for later: now
 	e.dropRetired()
-	e.sweepAll()
+	e.runAllFinished()
 	for index := range e.devices {
-		if e.inLimbo(index) == 0 {
+		if e.freesOwedBy(index) == 0 {
 			continue // nor is a context made there
 		}
 		if err := e.Synchronize(index); err != nil {
@@ -124,5 +124,5 @@ func (e *Engine) Drain() error {
 func (e *Engine) pending() int {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
-	return e.graves.Pending() + e.unloads.Pending() + e.souls() + len(e.retired.entries)
+	return e.deferred.Pending() + e.unloads.Pending() + e.pendingFrees() + len(e.retired.entries)
 }

@@ -31,11 +31,11 @@ type Driver struct {
 
 // Engine is the library: one in a process.
 type Engine struct {
-	table   *handles.Table
-	graves  exec.Graves // of what goes without waiting for the GPU
-	unloads exec.Graves // of kernels and libraries: an unload waits for running kernels
-	limbo   limbo
-	retired retired
+	table    *handles.Table
+	deferred exec.Deferred // of what goes without waiting for the GPU
+	unloads  exec.Deferred // of kernels and libraries: an unload waits for running kernels
+	frees    frees
+	retired  retired
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

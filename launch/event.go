@@ -111,8 +111,8 @@ func (e *Engine) SynchronizeEvent(h handles.Handle) error {
 		}
 		return nil
 	})
-	e.graves.Reclaim()
-	e.sweep()
+	e.deferred.Reclaim()
+	e.runFinished()
 	return err
 }
 

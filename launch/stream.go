@@ -104,8 +104,8 @@ func (e *Engine) SynchronizeStream(number uint64) error {
 		}
 		return nil
 	})
-	e.graves.Reclaim()
-	e.sweep()
+	e.deferred.Reclaim()
+	e.runFinished()
 	return err
 }
 

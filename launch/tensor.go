@@ -24,8 +24,8 @@ const noDevice = -1
 // read by view; from now on, unless this fails, giveBack hears when it is not needed
 // any more.
 func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, error) {
-	e.graves.Reclaim()
-	e.sweep()
+	e.deferred.Reclaim()
+	e.runFinished()
 	address := view.Address
 	if view.Size == 0 {
 		address = 0 // data may be NULL, and a byte_offset after it means nothing
@@ -55,7 +55,7 @@ func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, 
 
 // destroyTensor lets a closed tensor go when its last launch is done.
 func (e *Engine) destroyTensor(t *tensor) {
-	e.bury(&soul{shared: t.shared, device: t.device, end: func() {
+	e.freeWhenDone(&pendingFree{shared: t.shared, device: t.device, end: func() {
 		t.shared.Free()
 		if t.taken != 0 {
 			e.giveBack(t.taken)

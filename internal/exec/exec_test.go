@@ -469,7 +469,7 @@ func TestDriverRefuses(t *testing.T) {
 	require.EqualValues(t, 701, fault.DriverCode)
 }
 
-// What is retired while a launch runs is buried when it is over, not before.
+// What is retired while a launch runs is freed when it is over, not before.
 func TestRetireWaitsForLaunches(t *testing.T) {
 	h := publish(t, exec.Program{})
 	exectest.Hold(true)
@@ -479,16 +479,16 @@ func TestRetireWaitsForLaunches(t *testing.T) {
 	for exectest.Launches() == before {
 		runtime.Gosched()
 	}
-	var graves exec.Graves
-	buried := false
+	var deferred exec.Deferred
+	freed := false
 	exec.Unpublish(h)
-	graves.Retire(func() { buried = true })
-	require.False(t, buried, "the launch is inside the driver")
-	require.Equal(t, 1, graves.Reclaim())
+	deferred.Retire(func() { freed = true })
+	require.False(t, freed, "the launch is inside the driver")
+	require.Equal(t, 1, deferred.Reclaim())
 	exectest.Hold(false)
 	require.Equal(t, exec.OK, (<-done).Reason)
-	require.Zero(t, graves.Reclaim())
-	require.True(t, buried)
+	require.Zero(t, deferred.Reclaim())
+	require.True(t, freed)
 }
 
 // A thread can end inside a launch: CPython ends daemon threads so, when they want
@@ -511,7 +511,7 @@ func TestAThreadEndsInALaunch(t *testing.T) {
 // Threads launch while others close and publish anew: nothing stale is read.
 func TestHammerCloseAgainstLaunch(t *testing.T) {
 	const launchers, rounds = 4, 2000
-	var graves exec.Graves
+	var deferred exec.Deferred
 	var current atomic.Uint64
 	var newest *exec.Kernel
 	program := exec.Program{Params: make([]byte, 4), Steps: []exec.Step{{Op: exec.OpScalar, Format: exec.FormatSigned, Size: 4}}}
@@ -527,7 +527,7 @@ func TestHammerCloseAgainstLaunch(t *testing.T) {
 		newest = k
 		if former != nil {
 			exec.Unpublish(old)
-			graves.Retire(former.Free)
+			deferred.Retire(former.Free)
 		}
 	}
 	renew()
@@ -555,7 +555,7 @@ func TestHammerCloseAgainstLaunch(t *testing.T) {
 	stop.Store(true)
 	all.Wait()
 	require.NotZero(t, launched.Load())
-	require.Zero(t, graves.Reclaim())
+	require.Zero(t, deferred.Reclaim())
 }
 
 // Where a launch runs is asked before all of its arguments were checked.

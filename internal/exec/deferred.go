@@ -30,15 +30,15 @@ func ClearAttention(bits uint32) { C.clear(C.uint32_t(bits)) }
 // AttentionWord reads the bits that are set.
 func AttentionWord() uint32 { return uint32(C.get()) }
 
-// Graves holds what is closed until no launch can see it any more.
-type Graves struct {
+// Deferred holds what is to be freed until no launch can see it any more.
+type Deferred struct {
 	mu      sync.Mutex
-	pending []grave
+	pending []deferredCall
 }
 
-type grave struct {
+type deferredCall struct {
 	readers []C.dl_reader // who was inside a launch when it was unpublished
-	bury    func()
+	free    func()
 }
 
 // readers gives the threads that are inside a launch now.
@@ -63,41 +63,41 @@ func stillInside(all []C.dl_reader) []C.dl_reader {
 	return left
 }
 
-// Retire runs bury once every launch that has begun by now is over: at once if
-// there is none, else in a later Retire or Reclaim. It never waits. What bury
+// Retire runs free once every launch that has begun by now is over: at once if
+// there is none, else in a later Retire or Reclaim. It never waits. What free
 // frees was unpublished before.
-func (g *Graves) Retire(bury func()) {
-	g.mu.Lock()
-	g.pending = append(g.pending, grave{readers(), bury})
-	g.mu.Unlock()
-	g.Reclaim()
+func (d *Deferred) Retire(free func()) {
+	d.mu.Lock()
+	d.pending = append(d.pending, deferredCall{readers(), free})
+	d.mu.Unlock()
+	d.Reclaim()
 }
 
-// Reclaim buries what no launch can see any more, and says how much is left.
-func (g *Graves) Reclaim() int {
-	g.mu.Lock()
+// Reclaim frees what no launch can see any more, and says how much is left.
+func (d *Deferred) Reclaim() int {
+	d.mu.Lock()
 	var ready []func()
-	kept := g.pending[:0]
-	for _, one := range g.pending {
+	kept := d.pending[:0]
+	for _, one := range d.pending {
 		if one.readers = stillInside(one.readers); len(one.readers) == 0 {
-			ready = append(ready, one.bury)
+			ready = append(ready, one.free)
 		} else {
 			kept = append(kept, one)
 		}
 	}
-	g.pending = kept
-	g.mu.Unlock()
-	for _, bury := range ready {
-		bury()
+	d.pending = kept
+	d.mu.Unlock()
+	for _, free := range ready {
+		free()
 	}
 	return len(kept)
 }
 
-// Pending counts what is not buried yet.
-func (g *Graves) Pending() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.pending)
+// Pending counts what is not freed yet.
+func (d *Deferred) Pending() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.pending)
 }
 
 // AwaitLaunches returns when every launch that has begun by now is over. A

@@ -11,7 +11,7 @@ import (
 	"dlaunch/internal/exec"
 )
 
-// limbo is where closed arrays and tensors wait until the work that may use their
+// frees are where closed arrays and tensors wait until the work that may use their
 // memory is done. cuMemFree would wait for the whole device, and make other
 // threads' launches wait with it (seen: 580), so memory is freed in stream order,
 // on a stream of dlaunch's own, and a tensor's deleter is called, once a fence has
@@ -25,14 +25,14 @@ import (
 //
 // On the simulator a launch is over when it returns, so nothing waits there; and
 // in a poisoned context nothing runs any more.
-type limbo struct {
+type frees struct {
 	mu      sync.Mutex
-	waiting []*soul
+	waiting []*pendingFree
 
-	sweeping atomic.Bool // one thread asks the driver about events at a time
+	running atomic.Bool // one thread asks the driver about events at a time
 }
 
-type soul struct {
+type pendingFree struct {
 	shared *exec.Tensor
 	device int    // whose memory it is, or noDevice
 	end    func() // called once, when nothing uses it
@@ -42,9 +42,9 @@ type soul struct {
 	owed   atomic.Uint64 // a bit for each device that was not idle since
 }
 
-// bury ends what is closed if the work that uses it is done, else when it is. It
+// freeWhenDone ends what is closed if the work that uses it is done, else when it is. It
 // also ends what else has waited long enough.
-func (e *Engine) bury(s *soul) {
+func (e *Engine) freeWhenDone(s *pendingFree) {
 	use := s.shared.Use()
 	if unused := use.Nowhere && !use.Anywhere; !unused && !e.simulated() {
 		users := s.device
@@ -56,14 +56,14 @@ func (e *Engine) bury(s *soul) {
 			e.fence(s, use)
 		}
 	}
-	if e.areOver([]*soul{s})[s] {
-		e.endNow(s)
+	if e.finished([]*pendingFree{s})[s] {
+		e.endFree(s)
 	} else {
-		e.limbo.mu.Lock()
-		e.limbo.waiting = append(e.limbo.waiting, s)
-		e.limbo.mu.Unlock()
+		e.frees.mu.Lock()
+		e.frees.waiting = append(e.frees.waiting, s)
+		e.frees.mu.Unlock()
 	}
-	e.sweep()
+	e.runFinished()
 }
 
 // users gives a bit for each device whose kernels may use a device's memory.
@@ -83,11 +83,11 @@ func (e *Engine) users(index int) uint64 {
 	return all
 }
 
-// areOver gives those that nothing uses any more.
-func (e *Engine) areOver(souls []*soul) map[*soul]bool {
-	over := map[*soul]bool{}
+// finished gives those that nothing uses any more.
+func (e *Engine) finished(list []*pendingFree) map[*pendingFree]bool {
+	over := map[*pendingFree]bool{}
 	api, poisoned := e.driver.API, e.poisoned() != nil
-	for _, s := range souls {
+	for _, s := range list {
 		if s.owed.Load() == 0 || poisoned {
 			over[s] = true
 		} else if s.fenced {
@@ -99,7 +99,7 @@ func (e *Engine) areOver(souls []*soul) map[*soul]bool {
 	return over
 }
 
-func (e *Engine) endNow(s *soul) {
+func (e *Engine) endFree(s *pendingFree) {
 	if s.fenced {
 		e.driver.API.EventDestroy(s.event)
 	}
@@ -108,7 +108,7 @@ func (e *Engine) endNow(s *soul) {
 
 // fence records an event behind the last launch, if its stream can be asked: not
 // while it is part of a capture, which an event would join.
-func (e *Engine) fence(s *soul, use exec.Use) {
+func (e *Engine) fence(s *pendingFree, use exec.Use) {
 	const perThreadStream = 2 // another thread's, perhaps
 	if use.Stream == perThreadStream || use.Stream > lastDefaultStream && use.Stream < firstHandle {
 		return
@@ -138,65 +138,65 @@ func (e *Engine) fence(s *soul, use exec.Use) {
 	})
 }
 
-// sweep frees what nothing uses any more: false if another thread is at it. No
+// runFinished frees what nothing uses any more: false if another thread is at it. No
 // lock is held while the driver is asked.
-func (e *Engine) sweep() bool {
-	if !e.limbo.sweeping.CompareAndSwap(false, true) {
+func (e *Engine) runFinished() bool {
+	if !e.frees.running.CompareAndSwap(false, true) {
 		return false
 	}
-	defer e.limbo.sweeping.Store(false)
-	e.limbo.mu.Lock()
-	asked := slices.Clone(e.limbo.waiting)
-	e.limbo.mu.Unlock()
+	defer e.frees.running.Store(false)
+	e.frees.mu.Lock()
+	asked := slices.Clone(e.frees.waiting)
+	e.frees.mu.Unlock()
 	if len(asked) == 0 {
 		return true
 	}
-	done := e.areOver(asked)
-	e.limbo.mu.Lock()
-	e.limbo.waiting = slices.DeleteFunc(e.limbo.waiting, func(s *soul) bool { return done[s] })
-	e.limbo.mu.Unlock()
+	done := e.finished(asked)
+	e.frees.mu.Lock()
+	e.frees.waiting = slices.DeleteFunc(e.frees.waiting, func(s *pendingFree) bool { return done[s] })
+	e.frees.mu.Unlock()
 	for s := range done {
-		e.endNow(s)
+		e.endFree(s)
 	}
 	return true
 }
 
-// sweepAll is sweep after another thread's, which may have begun too early to
+// runAllFinished is runFinished after another thread's, which may have begun too early to
 // see what this one did.
-func (e *Engine) sweepAll() {
-	for !e.sweep() {
+func (e *Engine) runAllFinished() {
+	for !e.runFinished() {
 		runtime.Gosched()
 	}
 }
 
-// settle runs wait, which returns when all of a device's work is done, and frees
+// afterIdle runs wait, which returns when all of a device's work is done, and frees
 // what was waiting for that before.
-func (e *Engine) settle(device int, wait func() error) error {
-	e.limbo.mu.Lock()
-	before := make([]*soul, 0, len(e.limbo.waiting))
-	for _, s := range e.limbo.waiting {
+func (e *Engine) afterIdle(device int, wait func() error) error {
+	e.frees.mu.Lock()
+	before := make([]*pendingFree, 0, len(e.frees.waiting))
+	for _, s := range e.frees.waiting {
 		if s.owed.Load()&(1<<device) != 0 {
 			before = append(before, s)
 		}
 	}
-	e.limbo.mu.Unlock()
+	e.frees.mu.Unlock()
 	if err := wait(); err != nil {
-		e.sweep() // a poisoned context is idle too
+		e.runFinished() // a poisoned context is idle too
 		return err
 	}
 	for _, s := range before {
 		s.owed.And(^(uint64(1) << device))
 	}
-	e.sweepAll()
+	e.runAllFinished()
 	return nil
 }
 
-// inLimbo counts what waits for a device.
-func (e *Engine) inLimbo(device int) int {
-	e.limbo.mu.Lock()
-	defer e.limbo.mu.Unlock()
+// freesOwedBy counts what waits for a device.
+func (e *Engine) freesOwedBy(device int) int {
+	e.frees.mu.Lock()
+	defer e.frees.mu.Unlock()
 	n := 0
-	for _, s := range e.limbo.waiting {
+	for _, s := range e.frees.waiting {
 		if s.owed.Load()&(1<<device) != 0 {
 			n++
 		}
@@ -204,9 +204,9 @@ func (e *Engine) inLimbo(device int) int {
 	return n
 }
 
-// souls counts all that waits.
-func (e *Engine) souls() int {
-	e.limbo.mu.Lock()
-	defer e.limbo.mu.Unlock()
-	return len(e.limbo.waiting)
+// pendingFrees counts all that waits.
+func (e *Engine) pendingFrees() int {
+	e.frees.mu.Lock()
+	defer e.frees.mu.Unlock()
+	return len(e.frees.waiting)
 }
