@@ -154,17 +154,6 @@ const (
 	Anything
 )
 
-// Matches says whether a tensor's data type will do.
-func (s Scalar) Matches(t dlpack.DataType) bool {
-	switch s.Wildcard {
-	case Width:
-		return t.Bits == s.Type.Bits && t.Lanes == 1
-	case Anything:
-		return true
-	}
-	return t == s.Type
-}
-
 // integer says whether the type is a whole number with a sign that is known.
 func (s Scalar) integer() bool {
 	return s.Wildcard == Exact && (s.Type.Code == dlpack.Int || s.Type.Code == dlpack.UInt)
