@@ -130,6 +130,10 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		case prototype.Anything:
 			step.DTypeMask = maskAny
 		}
+		if isPlain(&step) {
+			step.Flags |= exec.Plain
+			step.Align = max(step.Align, naturalAlign(p.Scalar.Type))
+		}
 		for _, d := range p.Dims {
 			c.program.Dims = append(c.program.Dims, dim(d))
 		}
@@ -145,6 +149,20 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		}
 	}
 	return step
+}
+
+// isPlain says whether the executor's short way will do.
+func isPlain(s *exec.Step) bool {
+	return s.DTypeMask == maskExact && s.Form == exec.FormPointer && s.Flags&(exec.Fortran|exec.Strided|exec.OpenRank|exec.Peer) == 0
+}
+
+// naturalAlign is the item's size, where that is a power of two up to 16 bytes.
+func naturalAlign(t dlpack.DataType) uint32 {
+	item := uint32(t.ItemBits()+7) / 8
+	if item > 16 || item&(item-1) != 0 {
+		return 1
+	}
+	return item
 }
 
 func form(p *prototype.Param) uint8 {

@@ -85,6 +85,7 @@ enum {
   DL_OPEN_RANK = 64, /* `...`: rank is the least */
   DL_PEER = 128,     /* @peer: another device's memory is meant */
   DL_MULTIPLE = 256, /* @multiple: of the value of the step's one dim */
+  DL_PLAIN = 512,    /* a C-contiguous pointer of one dtype, whose alignment is in `align`: the short way */
 };
 
 enum dl_form { /* how a tensor is passed */

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -158,6 +159,18 @@ func tensorProgram(flags uint16, dims ...exec.Dim) exec.Program {
 		Steps: []exec.Step{{Op: exec.OpTensor, Size: 8, Rank: uint8(len(dims)), DType: f32, DTypeMask: 0xffffffff, Flags: flags}}}
 }
 
+// bothWays gives a program, and the same one by the short way where that may be taken.
+func bothWays(program exec.Program) []exec.Program {
+	if program.Steps[0].Flags&(exec.Fortran|exec.Strided|exec.OpenRank) != 0 {
+		return []exec.Program{program}
+	}
+	plain := program
+	plain.Steps = slices.Clone(program.Steps)
+	plain.Steps[0].Flags |= exec.Plain
+	plain.Steps[0].Align = 4
+	return []exec.Program{program, plain}
+}
+
 func TestTensors(t *testing.T) {
 	n, m, fixed3 := exec.Dim{Size: 0}, exec.Dim{Size: 1}, exec.Dim{Size: exec.FixedExtent, Value: 3}
 	anything := exec.Dim{Size: exec.AnyExtent}
@@ -215,9 +228,14 @@ func TestTensors(t *testing.T) {
 			if c.change != nil {
 				c.change(x)
 			}
-			fault := launch(publish(t, c.program), arg)
-			require.Equal(t, c.reason, fault.Reason, "%+v", fault)
-			require.Equal(t, c.axis, fault.Axis)
+			for _, program := range bothWays(c.program) {
+				fault := launch(publish(t, program), arg)
+				require.Equal(t, c.reason, fault.Reason, "%+v", fault)
+				require.Equal(t, c.axis, fault.Axis)
+				if fault.Reason == exec.OK {
+					require.Equal(t, x.data+x.offset, binary.LittleEndian.Uint64(exectest.Params()))
+				}
+			}
 		})
 	}
 }

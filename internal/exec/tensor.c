@@ -239,11 +239,46 @@ static int32_t put_struct(uint8_t *to, const dl_step *step, const DLTensor *t, u
   return DL_OK;
 }
 
+/*
+ * The short way, for what nearly every tensor is: of the dtype and rank that the
+ * prototype says, contiguous, with elements, on the device. False for all else,
+ * and the long way says what it is; sizes that were given here it finds again.
+ */
+static inline bool put_plain(dl_pack *pack, const dl_step *step, const DLTensor *t) {
+  uint32_t dtype;
+  memcpy(&dtype, &t->dtype, sizeof dtype); /* as packed_dtype: little-endian */
+  int32_t rank = step->rank;
+  if (dtype != step->dtype || t->ndim != rank || t->device.device_type != kDLCUDA) return false;
+  const int64_t *shape = t->shape, *strides = t->strides;
+  const dl_dim *dims = pack->kernel->program.dims + step->dims;
+  if (rank != 0 && shape == NULL) return false;
+  int64_t contiguous = 1;
+  for (int32_t axis = rank - 1; axis >= 0; axis--) {
+    int64_t extent = shape[axis], wanted;
+    if (extent <= 0 || (strides != NULL && strides[axis] != contiguous && extent != 1)) return false;
+    if (!extent_fits(&dims[axis], pack->sizes, extent, &wanted)) return false;
+    if (__builtin_mul_overflow(contiguous, extent, &contiguous)) return false;
+  }
+  uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
+  if (t->data == NULL || (address & (step->align - 1)) != 0) return false;
+  int32_t device = t->device.device_id;
+  if (device != pack->device || device < 0) {
+    if (pack->device >= 0 || (uint32_t)device >= (uint32_t)dl_the_driver.num_devices) return false;
+    pack->device = device;
+  }
+  memcpy(pack->params + step->offset, &address, sizeof address);
+  return true;
+}
+
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault) {
   const DLTensor *t;
   uint64_t flags;
   int32_t reason = dl_tensor_of(arg, &t, &flags, fault);
   if (reason != DL_OK) return reason;
+  if (step->flags & DL_PLAIN && flags == 0 && pack->ranges == NULL && put_plain(pack, step, t)) {
+    if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
+    return DL_OK;
+  }
 
   uint32_t dtype = packed_dtype(t->dtype);
   if (((dtype ^ step->dtype) & step->dtype_mask) != 0) return refuse(fault, DL_DTYPE, -1, dtype, step->dtype);

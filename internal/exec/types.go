@@ -136,6 +136,7 @@ const (
 	OpenRank = C.DL_OPEN_RANK
 	Peer     = C.DL_PEER
 	Multiple = C.DL_MULTIPLE
+	Plain    = C.DL_PLAIN
 
 	FormPointer = C.DL_FORM_POINTER
 	FormView    = C.DL_FORM_VIEW
