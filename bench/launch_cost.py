@@ -86,7 +86,7 @@ def plot(summary: dict[str, dict[str, dict[str, float]]], path: Path, title: str
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    ways = [w for w in summary if w != RAW]
+    ways = [w for w in summary if w not in (RAW, EMPTY)]
     figure, axes = plt.subplots(figsize=(9, 0.5 * len(ways) + 1.6))
     height = 0.8 / len(TENSORS)
     for i, n in enumerate(TENSORS):
