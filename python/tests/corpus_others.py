@@ -90,6 +90,13 @@ def scale_numba(rng, n):
     return Case([*numba_array(given(x)), given(1.1), *numba_array(out(y))], blocks(n, 128), 128)
 
 
+@kernel("scale_numba.ptx", "(x: f32[n] @numba, factor: f64, y: out f32[n] @numba)", [1, 300], raw=False)
+def scale_numba_arrays(rng, n):
+    x = floats(rng, n)
+    y = (x.astype(np.float64) * 1.1).astype(np.float32)
+    return Case([given(x), given(1.1), out(y)], blocks(n, 128), 128)
+
+
 @kernel(
     "block_max_numba.ptx",
     f"({numba_1d('x', 'in', 'f32', 'n', 4)}, {numba_1d('largest', 'out', 'f32', 'blocks', 4)})",
