@@ -115,12 +115,12 @@ static bool read_dtype(dl_attributes *how, PyObject *object, DLDataType *out) {
   return done;
 }
 
-/* Copies a tuple of at most DL_MAX_RANK integers, and gives how many; -1. */
+/* Copies a tuple of at most DL_ATTRIBUTES_RANK integers, and gives how many; -1. */
 static int32_t read_tuple(const dl_python *py, PyObject *object, PyObject *name, int64_t *to) {
   PyObject *tuple = py->PyObject_GetAttr(object, name);
   if (tuple == NULL) return -1;
   Py_ssize_t rank = py->PyTuple_Size(tuple);
-  bool done = rank >= 0 && rank <= DL_MAX_RANK;
+  bool done = rank >= 0 && rank <= DL_ATTRIBUTES_RANK;
   for (Py_ssize_t axis = 0; done && axis < rank; axis++) {
     to[axis] = py->PyLong_AsLongLong(py->PyTuple_GetItem(tuple, axis));
     done = !failed(py, to[axis]);
@@ -134,7 +134,7 @@ static int32_t read_extents(PyObject *object, int64_t offset, int64_t *to) {
   const int64_t *ends[2];
   memcpy(ends, (char *)object + offset, sizeof ends);
   ptrdiff_t rank = ends[1] - ends[0];
-  if (rank < 0 || rank > DL_MAX_RANK) return -1;
+  if (rank < 0 || rank > DL_ATTRIBUTES_RANK) return -1;
   if (rank > 0) memcpy(to, ends[0], (size_t)rank * sizeof *to);
   return (int32_t)rank;
 }
@@ -170,7 +170,7 @@ bool dl_attributes_read(dl_attributes *how, PyObject *object, DLTensor *out, int
   if (out->ndim < 0) return false;
   int contiguous = is_contiguous(how, object);
   if (contiguous != 0) return contiguous > 0;
-  out->strides = axes + DL_MAX_RANK;
+  out->strides = axes + DL_ATTRIBUTES_RANK;
   return read_tuple(py, object, how->strides, out->strides) == out->ndim && count_elements(out, out->strides);
 }
 

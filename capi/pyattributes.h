@@ -10,7 +10,7 @@
 #include "dlaunch.h"
 #include "python.h"
 
-enum { DL_MAX_RANK = 8, DL_AXES = 2 * DL_MAX_RANK }; /* shape, then strides */
+enum { DL_ATTRIBUTES_RANK = 8, DL_AXES = 2 * DL_ATTRIBUTES_RANK }; /* shape, then strides */
 
 /* How the objects of one class are read. */
 typedef struct dl_attributes dl_attributes;

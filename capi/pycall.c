@@ -24,23 +24,12 @@ enum { METH_FASTCALL = 0x0080, MAX_TYPES = 64, MAX_ARGUMENTS = 256 };
  * the tuple of a type that is read by its attributes. */
 enum recipe { SLOW, INDEX, FLOAT, TRUTH, LONG, NONE, BYTES, ARRAY, EXCHANGE, ATTRIBUTES };
 
-/* DLPackExchangeAPI of DLPack 1.3 */
-typedef struct exchange_api {
-  struct {
-    DLPackVersion version;
-    struct exchange_api *previous;
-  } header;
-  void *allocate, *export_managed, *import_managed;
-  int (*read)(void *object, DLTensor *out);
-  int (*current_stream)(int32_t device_type, int32_t device_id, void **out);
-} exchange_api;
-
 typedef struct known_type {
   PyObject *type; /* a strong reference: a dead type's address is used again */
   enum recipe recipe;
-  const exchange_api *api;   /* of EXCHANGE */
-  bool is_lazy;              /* of EXCHANGE: an object may show other values than are in memory */
-  dl_attributes *attributes; /* of ATTRIBUTES; ours */
+  const DLPackExchangeAPI *api; /* of EXCHANGE */
+  bool is_lazy;                 /* of EXCHANGE: an object may show other values than are in memory */
+  dl_attributes *attributes;    /* of ATTRIBUTES; ours */
 } known_type;
 
 typedef struct callable { /* what the builtin's self, a capsule, holds */
@@ -160,14 +149,14 @@ static bool is_lazy(const dl_python *py, PyObject *object, const DLTensor *tenso
 
 static bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
                        bool *has_stream, uint64_t *stream) {
-  const exchange_api *api = known->api;
-  if (api->read(object, tensor) != 0) return false;
+  const DLPackExchangeAPI *api = known->api;
+  if (api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
   if (known->is_lazy && is_lazy(c->py, object, tensor)) return false;
   arg->kind = DLAUNCH_ARG_TENSOR;
   arg->value.tensor = tensor;
-  if (!*has_stream && tensor->device.device_type == kDLCUDA && api->current_stream != NULL) {
+  if (!*has_stream && tensor->device.device_type == kDLCUDA && api->current_work_stream != NULL) {
     void *current = NULL;
-    if (api->current_stream(kDLCUDA, tensor->device.device_id, &current) != 0) return false;
+    if (api->current_work_stream(kDLCUDA, tensor->device.device_id, &current) != 0) return false;
     *stream = (uint64_t)(uintptr_t)current;
     *has_stream = true;
   }
@@ -231,7 +220,7 @@ static const known_type *learn(callable *c, PyObject *type) {
       known.recipe = (enum recipe)number;
     } else {
       known.recipe = EXCHANGE;
-      known.api = (const exchange_api *)(uintptr_t)number;
+      known.api = (const DLPackExchangeAPI *)(uintptr_t)number;
       known.is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
     }
   } else {

@@ -57,7 +57,7 @@ func guardSimulation(launch func() *sim.Fault) (code int32) {
 
 // argument says what a tensor lets a simulated kernel touch.
 func argument(r exec.Range, name string) sim.Argument {
-	dtype := dlpack.DataType{Code: uint8(r.DType), Bits: uint8(r.DType >> 8), Lanes: uint16(r.DType >> 16)}
+	dtype := dlpack.Unpack(r.DType)
 	return sim.Argument{
 		Index: int(r.Argument), Name: name, DType: dtype.String(), ItemSize: (dtype.ItemBits() + 7) / 8,
 		Data: r.Data, Low: r.Low, High: r.High,

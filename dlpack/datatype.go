@@ -117,6 +117,16 @@ func (t DataType) Check() error {
 	return nil
 }
 
+// Packed is the type as one number, in the bytes that a DLDataType has.
+func (t DataType) Packed() uint32 {
+	return uint32(t.Code) | uint32(t.Bits)<<8 | uint32(t.Lanes)<<16
+}
+
+// Unpack reads what Packed gave.
+func Unpack(packed uint32) DataType {
+	return DataType{Code: uint8(packed), Bits: uint8(packed >> 8), Lanes: uint16(packed >> 16)}
+}
+
 // ItemBits is the size of one element in bits, all lanes together, when packed.
 func (t DataType) ItemBits() uint64 { return uint64(t.Bits) * uint64(t.Lanes) }
 

@@ -44,7 +44,7 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 	if e.simulated() {
 		deviceNumber = 0 // (kDLCPU, 0), as CPU tensors have it
 	}
-	if a.shared, err = exec.NewTensor(uint64(a.address), e.driver.DeviceType, deviceNumber, dtypeBits(dtype), shape, nil); err != nil {
+	if a.shared, err = exec.NewTensor(uint64(a.address), e.driver.DeviceType, deviceNumber, dtype.Packed(), shape, nil); err != nil {
 		e.free(a)
 		return 0, err
 	}
@@ -60,9 +60,8 @@ func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
 	if _, err := dlpack.ParseType(dtype.String()); err != nil {
 		return 0, status.Errorf(status.Argument, "dtype {code %d, bits %d, lanes %d} is none that DLPack 1.3 has", dtype.Code, dtype.Bits, dtype.Lanes)
 	}
-	const maxRank = 64
-	if len(shape) > maxRank {
-		return 0, status.Errorf(status.Argument, "ndim is %d; at most %d is supported", len(shape), maxRank)
+	if len(shape) > dlpack.MaxRank {
+		return 0, status.Errorf(status.Argument, "ndim is %d; at most %d is supported", len(shape), dlpack.MaxRank)
 	}
 	elements, empty := uint64(1), false
 	for axis, extent := range shape {

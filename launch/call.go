@@ -9,8 +9,8 @@ import (
 	"dlaunch/internal/status"
 )
 
-// maxMends bounds how often one launch is mended: each kind of mending is done
-// once an argument, or once a device.
+// maxMends bounds how often one launch is mended: limits, shared memory, staging
+// and scratch once each, and once for each unload that comes between.
 const maxMends = 4096
 
 // call is one launch that the executor did not do by itself.

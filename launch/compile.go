@@ -21,11 +21,6 @@ type compiled struct {
 // scratch is memory that a launch gives its kernel: bytes for each block.
 type scratch struct{ bytes, align uint64 }
 
-// dtypeBits spells a DLDataType as the executor compares it.
-func dtypeBits(t dlpack.DataType) uint32 {
-	return uint32(t.Code) | uint32(t.Bits)<<8 | uint32(t.Lanes)<<16
-}
-
 const (
 	maskExact = 0xffffffff
 	maskWidth = 0xffffff00 // every code of the same bits and lanes
@@ -123,7 +118,7 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		step.Op, step.Format, step.Form = exec.OpTensor, exec.FormatOpaque, form(p)
 		step.Flags = exec.Marked | tensorFlags(p)
 		step.Rank, step.Dims = uint8(len(p.Dims)), uint32(len(c.program.Dims))
-		step.DType, step.DTypeMask = dtypeBits(p.Scalar.Type), maskExact
+		step.DType, step.DTypeMask = p.Scalar.Type.Packed(), maskExact
 		switch p.Scalar.Wildcard {
 		case prototype.Width:
 			step.DTypeMask = maskWidth

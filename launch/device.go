@@ -129,7 +129,7 @@ func (e *Engine) DeviceAttribute(index int, attribute int32) (int32, error) {
 	value, r := e.driver.API.DeviceAttribute(attribute, driver.Device(index))
 	if r == driver.ResultInvalidValue {
 		return 0, status.Errorf(status.Unsupported, "device attribute %d is not known to this driver (%s)",
-			attribute, versionText(e.driver.API.Version))
+			attribute, driver.VersionText(e.driver.API.Version))
 	}
 	if r != driver.ResultSuccess {
 		return 0, driverError("cuDeviceGetAttribute", r)

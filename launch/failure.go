@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"fmt"
 	"sync"
 
 	"dlaunch/internal/driver"
@@ -14,10 +13,6 @@ import (
 type poison struct {
 	mu    sync.Mutex
 	first *status.Error
-}
-
-func versionText(version int) string {
-	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }
 
 // driverError words what a driver function answered.

@@ -52,10 +52,10 @@ func examine(image []byte, version int) (*ptx.Image, error) {
 func tooNew(image *ptx.Image, needed int, known bool, version int) error {
 	wanted := "a newer driver"
 	if known {
-		wanted = "driver " + versionText(needed) + " or newer"
+		wanted = "driver " + driver.VersionText(needed) + " or newer"
 	}
 	err := status.Errorf(status.Image, "the image is PTX %d.%d, which needs %s; this driver is %s: compile for an older PTX version, or to a cubin",
-		image.Version.Major, image.Version.Minor, wanted, versionText(version))
+		image.Version.Major, image.Version.Minor, wanted, driver.VersionText(version))
 	err.Driver = int32(driver.ResultUnsupportedPTXVersion)
 	return err
 }

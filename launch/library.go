@@ -146,7 +146,7 @@ func (e *Engine) kernelNames(lib *library) ([]string, error) {
 	case driver.ResultSuccess:
 		return lib.names, nil
 	case driver.ResultNotSupported:
-		return nil, status.Errorf(status.Unsupported, "the kernels of a binary are told by driver 12.4 and newer; this one is %s", versionText(e.driver.API.Version))
+		return nil, status.Errorf(status.Unsupported, "the kernels of a binary are told by driver 12.4 and newer; this one is %s", driver.VersionText(e.driver.API.Version))
 	}
 	return nil, driverError("cuLibraryEnumerateKernels", lib.unnamed)
 }

@@ -41,7 +41,7 @@ func (e *Engine) slotsOf(lib *library, name string, kernel driver.Kernel, proto 
 	if proto == nil {
 		return nil, status.Errorf(status.Unsupported,
 			"kernel %q: this driver (%s) cannot tell its parameters, and the image has no PTX; give a prototype, or use driver 12.4 or newer",
-			name, versionText(e.driver.API.Version))
+			name, driver.VersionText(e.driver.API.Version))
 	}
 	return declaredSlots(proto), nil
 }

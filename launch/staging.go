@@ -144,7 +144,7 @@ func (c *call) substitute() error {
 			address = uint64(t.block.memory.address) + t.view.Address - t.block.low
 		}
 		var err error
-		t.tensor, err = exec.NewTensor(address, c.engine.driver.DeviceType, int32(c.place.device), dtypeBits(t.view.Type), t.view.Shape, t.view.Strides)
+		t.tensor, err = exec.NewTensor(address, c.engine.driver.DeviceType, int32(c.place.device), t.view.Type.Packed(), t.view.Shape, t.view.Strides)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func OpenCUDA(candidates []string) (*API, error) {
 	}
 	initialize, api := s.required("cuInit"), fill(s)
 	if len(s.absent) > 0 {
-		return nil, unopened(ErrBroken, "%s says that it is driver %s, but lacks %s: reinstall the driver", path, versionText(version), strings.Join(s.absent, ", "))
+		return nil, unopened(ErrBroken, "%s says that it is driver %s, but lacks %s: reinstall the driver", path, VersionText(version), strings.Join(s.absent, ", "))
 	}
 	api.Kind, api.Path, api.Version, api.Missing = "cuda", fileOf(initialize, path), version, s.missing
 	if r := initialize.call(0); r == ResultNoDevice {
@@ -94,7 +94,7 @@ func driverVersion(s *symbols, path string) (int, error) {
 		return 0, refused(ErrBroken, path, "cuDriverGetVersion", r)
 	}
 	if version < minimumVersion {
-		return 0, unopened(ErrBroken, "%s is driver %s; %s or newer is needed", path, versionText(int(version)), versionText(minimumVersion))
+		return 0, unopened(ErrBroken, "%s is driver %s; %s or newer is needed", path, VersionText(int(version)), VersionText(minimumVersion))
 	}
 	return int(version), nil
 }

@@ -22,7 +22,7 @@ func MinimumDriver(ptxMajor, ptxMinor int) (version int, known bool) {
 	return version, known
 }
 
-// versionText is a driver version as people write it.
-func versionText(version int) string {
+// VersionText is a driver version as people write it.
+func VersionText(version int) string {
 	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }

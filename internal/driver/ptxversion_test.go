@@ -37,7 +37,7 @@ func TestMinimumDriver(t *testing.T) {
 }
 
 func TestVersionText(t *testing.T) {
-	require.Equal(t, "12.0", versionText(12000))
-	require.Equal(t, "13.1", versionText(13010))
-	require.Equal(t, "0.0", versionText(0))
+	require.Equal(t, "12.0", VersionText(12000))
+	require.Equal(t, "13.1", VersionText(13010))
+	require.Equal(t, "0.0", VersionText(0))
 }

@@ -28,7 +28,7 @@ func (s *symbols) required(name string) function {
 
 // optional is a function that a version brings, or that dlaunch can do without.
 func (s *symbols) optional(name string, since int) function {
-	return s.look(name, func() { s.missing = append(s.missing, fmt.Sprintf("%s (%s)", name, versionText(since))) })
+	return s.look(name, func() { s.missing = append(s.missing, fmt.Sprintf("%s (%s)", name, VersionText(since))) })
 }
 
 // look resolves a name once, and so notes once that it is not there.

@@ -13,15 +13,7 @@ enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
 #define PARAM_BUFFER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 
-enum { DEFAULT_STREAMS = 2, SMALL_PARAMS = 4096, LARGE_PARAMS = 32768, MAX_SIZES = 64 };
-
-static int32_t refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
-  fault->reason = reason;
-  fault->axis = axis;
-  fault->found = found;
-  fault->wanted = wanted;
-  return reason;
-}
+enum { DEFAULT_STREAMS = 2, SMALL_PARAMS = 4096, LARGE_PARAMS = 32768 };
 
 /* ---------------------------------------------------------------- arguments */
 
@@ -49,7 +41,7 @@ static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, 
     }
   } else if (arg->kind == DLAUNCH_ARG_NONE) {
     bool nullable = step->flags & DL_NULLABLE || step->format == DL_FORMAT_ADDRESS;
-    if (!nullable) return refuse(fault, DL_NULL, -1, 0, 0);
+    if (!nullable) return dl_refuse(fault, DL_NULL, -1, 0, 0);
     memset(to, 0, step->size);
     return DL_OK;
   } else if (arg->kind == DLAUNCH_ARG_POINTER) {
@@ -65,18 +57,18 @@ static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, 
     int64_t multiple = pack->kernel->program.dims[step->dims].value;
     uint64_t rest =
         step->format == DL_FORMAT_UNSIGNED ? (uint64_t)value % (uint64_t)multiple : (uint64_t)(value % multiple);
-    if (rest != 0) return refuse(fault, DL_NOT_MULTIPLE, -1, value, multiple);
+    if (rest != 0) return dl_refuse(fault, DL_NOT_MULTIPLE, -1, value, multiple);
   }
   if (reason == DL_OK) return DL_OK;
-  return reason == DL_BYTES ? refuse(fault, reason, -1, arg->size, step->size)
-                            : refuse(fault, reason, -1, arg->kind, 0);
+  return reason == DL_BYTES ? dl_refuse(fault, reason, -1, arg->size, step->size)
+                            : dl_refuse(fault, reason, -1, arg->kind, 0);
 }
 
 static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t which, dl_fault *fault) {
   const dl_program *program = &pack->kernel->program;
   const dl_derived *derived = &program->derived[which];
   if (derived->is_scratch) {
-    if (pack->scratch == NULL) return refuse(fault, DL_SCRATCH, (int32_t)which, 0, 0);
+    if (pack->scratch == NULL) return dl_refuse(fault, DL_SCRATCH, (int32_t)which, 0, 0);
     memcpy(pack->params + derived->offset, &pack->scratch[which], sizeof pack->scratch[which]);
     return DL_OK;
   }
@@ -86,11 +78,11 @@ static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t whic
     int64_t factor = 0;
     if (term->kind == DL_TERM_SIZE) {
       factor = pack->sizes[term->index];
-      if (factor < 0) return refuse(fault, DL_UNBOUND, (int32_t)which, term->index, 0);
+      if (factor < 0) return dl_refuse(fault, DL_UNBOUND, (int32_t)which, term->index, 0);
     } else if (term->kind == DL_TERM_PARAMETER) {
       factor = packed_integer(pack->params + term->offset, term->format, term->width);
       if (term->format == DL_FORMAT_UNSIGNED && factor < 0) {
-        return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+        return dl_refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
       }
     } else {
       const DLTensor *t;
@@ -99,26 +91,26 @@ static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t whic
         int32_t reason = dl_tensor_of(&args[term->index], &t, &flags, fault);
         if (reason != DL_OK) return reason;
         if (!dl_stride_of(t, (int32_t)term->width, &factor))
-          return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+          return dl_refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
       }
     }
     if (__builtin_mul_overflow(value, factor, &value)) {
-      return refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
+      return dl_refuse(fault, DL_DERIVED_OVERFLOW, (int32_t)which, 0, 0);
     }
   }
   if (dl_put_integer(pack->params + derived->offset, derived->format, derived->size, value) != DL_OK) {
-    return refuse(fault, DL_DERIVED_RANGE, (int32_t)which, value, 0);
+    return dl_refuse(fault, DL_DERIVED_RANGE, (int32_t)which, value, 0);
   }
   if (derived->multiple != 0 && value % derived->multiple != 0) {
-    return refuse(fault, DL_DERIVED_MULTIPLE, (int32_t)which, value, derived->multiple);
+    return dl_refuse(fault, DL_DERIVED_MULTIPLE, (int32_t)which, value, derived->multiple);
   }
   return DL_OK;
 }
 
 static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
   const dl_program *program = &pack->kernel->program;
-  if (num_args != program->num_steps) return refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
-  if (num_args != 0 && args == NULL) return refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
+  if (num_args != program->num_steps) return dl_refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
+  if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
   memcpy(pack->params, program->params, program->params_size);
   for (uint32_t i = 0; i < program->num_sizes; i++) pack->sizes[i] = -1;
   for (uint32_t i = 0; i < num_args; i++) {
@@ -147,16 +139,16 @@ static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config,
       block += block == 0;
     }
     if (grid > limits->grid[axis] || (grid == 0 && !(config->flags & DLAUNCH_ZERO_GRID_OK))) {
-      return refuse(fault, DL_GRID, axis, grid, limits->grid[axis]);
+      return dl_refuse(fault, DL_GRID, axis, grid, limits->grid[axis]);
     }
-    if (block > limits->block[axis] || block == 0) return refuse(fault, DL_BLOCK, axis, block, limits->block[axis]);
+    if (block > limits->block[axis] || block == 0) return dl_refuse(fault, DL_BLOCK, axis, block, limits->block[axis]);
     threads *= block;
     out->grid[axis] = grid;
     out->block[axis] = block;
   }
-  if (threads > limits->threads) return refuse(fault, DL_BLOCK, -1, (int64_t)threads, limits->threads);
+  if (threads > limits->threads) return dl_refuse(fault, DL_BLOCK, -1, (int64_t)threads, limits->threads);
   uint32_t shared = atomic_load_explicit(&limits->shared, memory_order_relaxed);
-  if (config->shared_bytes > shared) return refuse(fault, DL_SHARED, -1, config->shared_bytes, shared);
+  if (config->shared_bytes > shared) return dl_refuse(fault, DL_SHARED, -1, config->shared_bytes, shared);
   out->shared_bytes = config->shared_bytes;
   return DL_OK;
 }
@@ -165,19 +157,19 @@ static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config,
 static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *config, dlaunch_attribute *room,
                                  dl_fault *fault) {
   uint32_t n = config->num_attributes;
-  if (n > DL_MAX_ATTRIBUTES - 2) return refuse(fault, DL_ATTRIBUTES, -1, n, DL_MAX_ATTRIBUTES - 2);
-  if (n != 0 && config->attributes == NULL) return refuse(fault, DL_ATTRIBUTES, -1, n, 0);
+  if (n > DL_MAX_ATTRIBUTES - 2) return dl_refuse(fault, DL_ATTRIBUTES, -1, n, DL_MAX_ATTRIBUTES - 2);
+  if (n != 0 && config->attributes == NULL) return dl_refuse(fault, DL_ATTRIBUTES, -1, n, 0);
   if (n != 0) memcpy(room, config->attributes, n * sizeof *room);
   if (config->flags & DLAUNCH_COOPERATIVE) {
     room[n++] = (dlaunch_attribute){.id = ATTRIBUTE_COOPERATIVE, .value = {1}};
   }
   if ((config->cluster[0] | config->cluster[1] | config->cluster[2]) != 0) {
-    if (config->cluster[0] == 0) return refuse(fault, DL_CLUSTER, 0, 0, 0);
+    if (config->cluster[0] == 0) return dl_refuse(fault, DL_CLUSTER, 0, 0, 0);
     uint32_t cluster[3];
     for (int32_t axis = 0; axis < 3; axis++) {
       cluster[axis] = config->cluster[axis] + (config->cluster[axis] == 0);
       if (out->grid[axis] % cluster[axis] != 0) {
-        return refuse(fault, DL_CLUSTER, axis, out->grid[axis], cluster[axis]);
+        return dl_refuse(fault, DL_CLUSTER, axis, out->grid[axis], cluster[axis]);
       }
     }
     room[n] = (dlaunch_attribute){.id = ATTRIBUTE_CLUSTER};
@@ -206,7 +198,7 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
   *native = config->stream;
   if (config->stream >> 48 != 0) {
     dl_object *object = dl_kind(config->stream) == DL_KIND_STREAM ? dl_find(config->stream) : NULL;
-    if (object == NULL) return refuse(fault, DL_STALE_STREAM, -1, (int64_t)config->stream, 0);
+    if (object == NULL) return dl_refuse(fault, DL_STALE_STREAM, -1, (int64_t)config->stream, 0);
     *native = ((dl_stream *)object)->native;
     streams = ((dl_stream *)object)->device;
   } else if (config->stream > DEFAULT_STREAMS && driver->num_devices > 1 && driver->stream_get_ctx != NULL) {
@@ -214,7 +206,7 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
     if (driver->stream_get_ctx((void *)(uintptr_t)*native, &context) == 0) streams = device_of_context(context);
   }
   if (streams >= 0 && tensors >= 0 && streams != tensors) {
-    return refuse(fault, DL_STREAM_DEVICE, -1, streams, tensors);
+    return dl_refuse(fault, DL_STREAM_DEVICE, -1, streams, tensors);
   }
   *device = streams >= 0 ? streams : tensors;
   if (*device < 0 && driver->num_devices > 1 && driver->ctx_get_device != NULL) {
@@ -244,11 +236,11 @@ int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunc
                      int32_t *device, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
-  if (thread == NULL) return refuse(fault, DL_ATTENTION, -1, 0, 0);
+  if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, 0, 0);
   dl_object *object = dl_kind(kernel) == DL_KIND_KERNEL ? dl_find(kernel) : NULL;
   int32_t reason;
   if (object == NULL) {
-    reason = refuse(fault, DL_STALE_KERNEL, -1, (int64_t)kernel, 0);
+    reason = dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)kernel, 0);
   } else {
     uint64_t native;
     int32_t tensors = device_of_tensors(&((dl_kernel *)object)->program, args, num_args);
@@ -286,7 +278,7 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   if (borrowed) dl_the_driver.ctx_set_current(former);
   if (code == 0) return DL_OK;
   fault->driver_code = code;
-  return refuse(fault, DL_DRIVER, -1, device, 0);
+  return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
 
 /* What one call asks for. */
@@ -304,7 +296,7 @@ static int32_t prefer_stale(const request *r, dl_fault *fault) {
   if (r->config != NULL && r->config->struct_size >= sizeof *r->config && r->config->stream >> 48 != 0 &&
       (dl_kind(r->config->stream) != DL_KIND_STREAM || dl_find(r->config->stream) == NULL)) {
     fault->argument = -1;
-    return refuse(fault, DL_STALE_STREAM, -1, (int64_t)r->config->stream, 0);
+    return dl_refuse(fault, DL_STALE_STREAM, -1, (int64_t)r->config->stream, 0);
   }
   for (uint32_t i = 0; r->args != NULL && i < r->num_args; i++) {
     const DLTensor *t;
@@ -322,19 +314,19 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   const dlaunch_config *config = r->config;
   uint64_t stream;
   int32_t device;
-  if (config == NULL) return refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
+  if (config == NULL) return dl_refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
   if (config->struct_size < sizeof *config) {
-    return refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
+    return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
   }
   const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK;
   if (config->flags & ~known || config->reserved != 0)
-    return refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+    return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
   int32_t reason = put_all(pack, r->args, r->num_args, fault);
   if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
   if (reason != DL_OK) return reason;
 
   const dl_limits *limits = &pack->kernel->limits[device];
-  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return refuse(fault, DL_LIMITS, -1, device, 0);
+  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return dl_refuse(fault, DL_LIMITS, -1, device, 0);
   dl_launch_config out = {.stream = stream};
   reason = check_limits(&out, config, limits, fault);
   if (reason != DL_OK) return reason;
@@ -353,7 +345,7 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
 #define WITH_STACK(name, bytes)                                                                                   \
   static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {     \
     _Alignas(16) uint8_t params[bytes];                                                                           \
-    int64_t sizes[MAX_SIZES];                                                                                     \
+    int64_t sizes[DL_MAX_SIZES];                                                                                  \
     dl_pack pack = {                                                                                              \
         .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
     if (r->config != NULL) pack.stream = r->config->stream;                                                       \
@@ -365,7 +357,7 @@ WITH_STACK(with_large_stack, LARGE_PARAMS)
 
 static int32_t run(const request *r, dl_fault *fault) {
   dl_object *object = dl_kind(r->kernel) == DL_KIND_KERNEL ? dl_find(r->kernel) : NULL;
-  if (__builtin_expect(object == NULL, 0)) return refuse(fault, DL_STALE_KERNEL, -1, (int64_t)r->kernel, 0);
+  if (__builtin_expect(object == NULL, 0)) return dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)r->kernel, 0);
   const dl_kernel *kernel = (const dl_kernel *)object;
   bool small = kernel->program.params_size <= SMALL_PARAMS;
   int32_t reason = (small ? with_small_stack : with_large_stack)(kernel, r, fault);
@@ -379,8 +371,9 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
-  if (__builtin_expect(thread == NULL, 0)) return refuse(fault, DL_ATTENTION, -1, attention, 0);
-  int32_t reason = __builtin_expect(attention != 0, 0) ? refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);
+  if (__builtin_expect(thread == NULL, 0)) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
+  int32_t reason =
+      __builtin_expect(attention != 0, 0) ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);
   if (reason == DL_OK && first) {
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);

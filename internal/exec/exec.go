@@ -50,7 +50,10 @@ import (
 const MaxDevices = C.DL_MAX_DEVICES
 
 // MaxSizes is how many size names a prototype may have.
-const MaxSizes = 64
+const MaxSizes = C.DL_MAX_SIZES
+
+// MaxRank is the highest rank that the executor reads.
+const MaxRank = C.DL_MAX_RANK
 
 // MaxParams is the largest parameter buffer in bytes: CUDA's own limit from
 // driver 12.1 on, for sm_70 and newer.

@@ -36,7 +36,7 @@ typedef struct dl_launch_config { /* CUlaunchConfig of cuda.h 12.0: 56 bytes */
   uint32_t num_attributes;
 } dl_launch_config;
 
-enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16 };
+enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64 };
 
 typedef struct dl_driver {
   int32_t (*launch)(const dl_launch_config *, void *function, void **params, void **extra);
@@ -233,6 +233,15 @@ typedef struct dl_fault {
   int32_t driver_code;
   int64_t found, wanted;
 } dl_fault;
+
+/* Says in *fault why not, and gives the reason. */
+static inline int32_t dl_refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
+  fault->reason = reason;
+  fault->axis = axis;
+  fault->found = found;
+  fault->wanted = wanted;
+  return reason;
+}
 
 typedef struct dl_range { /* what an argument lets a kernel touch: for the simulator */
   uint32_t argument;

@@ -3,28 +3,18 @@
 
 #include "exec.h"
 
-enum { MAX_RANK = 64 };
-
-static int32_t refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
-  fault->reason = reason;
-  fault->axis = axis;
-  fault->found = found;
-  fault->wanted = wanted;
-  return reason;
-}
-
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault) {
   *flags = 0;
   switch (arg->kind) {
     case DLAUNCH_ARG_TENSOR:
     case DLAUNCH_ARG_MANAGED: /* its DLTensor comes first */
       *tensor = arg->value.tensor;
-      return *tensor ? DL_OK : refuse(fault, DL_NULL, -1, 0, 0);
+      return *tensor ? DL_OK : dl_refuse(fault, DL_NULL, -1, 0, 0);
     case DLAUNCH_ARG_VERSIONED: {
       const struct DLManagedTensorVersioned *versioned = arg->value.versioned;
-      if (versioned == NULL) return refuse(fault, DL_NULL, -1, 0, 0);
+      if (versioned == NULL) return dl_refuse(fault, DL_NULL, -1, 0, 0);
       if (versioned->version.major != DLPACK_MAJOR_VERSION) {
-        return refuse(fault, DL_VERSION, -1, versioned->version.major, DLPACK_MAJOR_VERSION);
+        return dl_refuse(fault, DL_VERSION, -1, versioned->version.major, DLPACK_MAJOR_VERSION);
       }
       *tensor = &versioned->dl_tensor;
       *flags = versioned->flags;
@@ -34,14 +24,14 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
       uint64_t kind = dl_kind(arg->value.handle);
       dl_object *object = dl_find(arg->value.handle);
       if (object == NULL || (kind != DL_KIND_ARRAY && kind != DL_KIND_TENSOR)) {
-        return refuse(fault, DL_STALE_ARGUMENT, -1, (int64_t)arg->value.handle, 0);
+        return dl_refuse(fault, DL_STALE_ARGUMENT, -1, (int64_t)arg->value.handle, 0);
       }
       *tensor = &((dl_tensor *)object)->tensor;
       *flags = ((dl_tensor *)object)->flags;
       return DL_OK;
     }
     default:
-      return refuse(fault, DL_KIND, -1, arg->kind, 0);
+      return dl_refuse(fault, DL_KIND, -1, arg->kind, 0);
   }
 }
 
@@ -99,10 +89,10 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
   for (int32_t n = 0; n < t->ndim; n++) {
     int32_t axis = fortran ? n : t->ndim - 1 - n;
     int64_t extent = t->shape[axis], wanted;
-    if (extent < 0) return refuse(fault, DL_NEGATIVE, axis, extent, 0);
+    if (extent < 0) return dl_refuse(fault, DL_NEGATIVE, axis, extent, 0);
     if (axis >= leading && step->op == DL_OP_TENSOR &&
         !extent_fits(&dims[axis - leading], pack->sizes, extent, &wanted)) {
-      return refuse(fault, DL_EXTENT, axis, extent, wanted);
+      return dl_refuse(fault, DL_EXTENT, axis, extent, wanted);
     }
     int64_t stride = contiguous;
     if (t->strides != NULL) {
@@ -111,7 +101,7 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
       stride = 1;
       for (int32_t inner = axis + 1; inner < t->ndim; inner++) {
         if (__builtin_mul_overflow(stride, t->shape[inner], &stride)) {
-          return refuse(fault, DL_OVERFLOW, inner, t->shape[inner], 0);
+          return dl_refuse(fault, DL_OVERFLOW, inner, t->shape[inner], 0);
         }
       }
     }
@@ -123,11 +113,11 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
     if (extent == 0) {
       *empty = true;
     } else if (__builtin_mul_overflow(contiguous, extent, &contiguous)) {
-      return refuse(fault, DL_OVERFLOW, axis, extent, 0);
+      return dl_refuse(fault, DL_OVERFLOW, axis, extent, 0);
     }
   }
   *elements = *empty ? 0 : contiguous;
-  if (bad >= 0 && !strided && !*empty) return refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
+  if (bad >= 0 && !strided && !*empty) return dl_refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
   return DL_OK;
 }
 
@@ -146,7 +136,7 @@ bool dl_stride_of(const DLTensor *t, int32_t axis, int64_t *stride) {
 /* What a kernel writes must have one place for each element: the axes, from the
  * smallest step up, must each step over all that lies below. */
 static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
-  uint64_t done = 0; /* a bit an axis: MAX_RANK of them */
+  uint64_t done = 0; /* a bit an axis: DL_MAX_RANK of them */
   unsigned __int128 reach = 0;
   for (;;) {
     int32_t next = -1;
@@ -159,7 +149,7 @@ static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
       next = axis;
     }
     if (next < 0) return DL_OK;
-    if (smallest <= reach) return refuse(fault, DL_OVERLAP, next, t->strides[next], 0);
+    if (smallest <= reach) return dl_refuse(fault, DL_OVERLAP, next, t->strides[next], 0);
     reach += (unsigned __int128)smallest * (uint64_t)(t->shape[next] - 1);
     done |= UINT64_C(1) << next;
   }
@@ -195,20 +185,20 @@ static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, b
   const dl_driver *driver = &dl_the_driver;
   int32_t type = (int32_t)t->device.device_type;
   if (driver->memory_size != 0) {
-    if (type != kDLCPU) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCPU);
+    if (type != kDLCPU) return dl_refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCPU);
     if (address - driver->memory_base >= driver->memory_size && address != 0 && !marked) {
-      return refuse(fault, DL_HOST, -1, 0, 0);
+      return dl_refuse(fault, DL_HOST, -1, 0, 0);
     }
     return DL_OK; /* a host tensor that is marked is used in place */
   }
-  if (type == kDLCPU) return refuse(fault, DL_HOST, -1, marked, 0);
+  if (type == kDLCPU) return dl_refuse(fault, DL_HOST, -1, marked, 0);
   if (type == kDLCUDAHost || type == kDLCUDAManaged) return DL_OK; /* no device number: all reach it */
-  if (type != kDLCUDA) return refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCUDA);
+  if (type != kDLCUDA) return dl_refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCUDA);
   int32_t device = t->device.device_id;
   if (peer && device >= 0 && device < driver->num_devices) return DL_OK;
-  if (device < 0 || device >= driver->num_devices) return refuse(fault, DL_DEVICE, -1, device, -driver->num_devices);
+  if (device < 0 || device >= driver->num_devices) return dl_refuse(fault, DL_DEVICE, -1, device, -driver->num_devices);
   if (pack->device < 0) pack->device = device;
-  if (pack->device != device) return refuse(fault, DL_DEVICE, -1, device, pack->device);
+  if (pack->device != device) return dl_refuse(fault, DL_DEVICE, -1, device, pack->device);
   return DL_OK;
 }
 
@@ -232,7 +222,7 @@ static int32_t put_struct(uint8_t *to, const dl_step *step, const DLTensor *t, u
   for (int32_t axis = 0; axis < t->ndim; axis++, to += sizeof(int64_t)) {
     int64_t stride;
     if (!dl_stride_of(t, axis, &stride) || __builtin_mul_overflow(stride, unit, &stride)) {
-      return refuse(fault, DL_OVERFLOW, axis, t->shape[axis], 0);
+      return dl_refuse(fault, DL_OVERFLOW, axis, t->shape[axis], 0);
     }
     memcpy(to, &stride, sizeof stride);
   }
@@ -281,12 +271,12 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   }
 
   uint32_t dtype = packed_dtype(t->dtype);
-  if (((dtype ^ step->dtype) & step->dtype_mask) != 0) return refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  if (((dtype ^ step->dtype) & step->dtype_mask) != 0) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
   if (t->ndim < step->rank || (t->ndim > step->rank && !(step->flags & DL_OPEN_RANK))) {
-    return refuse(fault, DL_RANK, -1, t->ndim, step->rank);
+    return dl_refuse(fault, DL_RANK, -1, t->ndim, step->rank);
   }
-  if (t->ndim > MAX_RANK) return refuse(fault, DL_RANK, -1, t->ndim, MAX_RANK);
-  if (t->ndim > 0 && t->shape == NULL) return refuse(fault, DL_NULL, 0, 0, 0);
+  if (t->ndim > DL_MAX_RANK) return dl_refuse(fault, DL_RANK, -1, t->ndim, DL_MAX_RANK);
+  if (t->ndim > 0 && t->shape == NULL) return dl_refuse(fault, DL_NULL, 0, 0, 0);
 
   bool empty;
   int64_t elements;
@@ -295,15 +285,16 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
 
   uint64_t address = (uint64_t)(uintptr_t)t->data;
   if (address != 0) address += t->byte_offset;
-  if (address == 0 && !empty) return refuse(fault, DL_NULL_DATA, -1, elements, 0);
+  if (address == 0 && !empty) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
   uint64_t item = (item_bits(t->dtype) + 7) / 8;
-  if (item == 0) return refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  if (item == 0) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
   uint64_t align = (item & (item - 1)) == 0 && item <= 16 ? item : 1;
   if (step->align > align) align = step->align;
-  if (!empty && (address & (align - 1)) != 0) return refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
+  if (!empty && (address & (align - 1)) != 0)
+    return dl_refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
 
   bool written = step->flags & DL_WRITTEN || arg->flags & DLAUNCH_OUT;
-  if (written && flags & DLPACK_FLAG_BITMASK_READ_ONLY) return refuse(fault, DL_READ_ONLY, -1, 0, 0);
+  if (written && flags & DLPACK_FLAG_BITMASK_READ_ONLY) return dl_refuse(fault, DL_READ_ONLY, -1, 0, 0);
   if (written && t->strides != NULL && step->flags & DL_STRIDED && !empty) {
     reason = check_overlap(t, fault);
     if (reason != DL_OK) return reason;

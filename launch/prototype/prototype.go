@@ -21,9 +21,9 @@ import "dlaunch/dlpack"
 // dlpack.MaxRank.
 const MaxParams = 1024
 
-// maxParamBytes is the most that any kernel takes, all parameters together
+// MaxParamBytes is the most that any kernel takes, all parameters together
 // (CUDA 12.1 and newer; 4096 before).
-const maxParamBytes = 32764
+const MaxParamBytes = 32764
 
 // Prototype is a text that has been read and checked.
 type Prototype struct {

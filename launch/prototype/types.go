@@ -112,8 +112,8 @@ func (p *parser) bytes(param *Param) error {
 	if err != nil {
 		return err
 	}
-	if size < 1 || size > maxParamBytes {
-		return p.fail(t, "a struct of %d bytes; 1 to %d are wanted", size, maxParamBytes)
+	if size < 1 || size > MaxParamBytes {
+		return p.fail(t, "a struct of %d bytes; 1 to %d are wanted", size, MaxParamBytes)
 	}
 	align := uint32(min(8, size&-size))
 	if p.accept(",") {
