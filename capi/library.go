@@ -8,7 +8,9 @@ import (
 
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
+	"dlaunch/internal/exec"
 	"dlaunch/internal/sim"
+	"dlaunch/internal/status"
 	"dlaunch/launch"
 )
 
@@ -31,10 +33,23 @@ func openDriver() (launch.Driver, error) {
 	if err != nil {
 		return launch.Driver{}, err
 	}
-	if simulator == nil {
-		return launch.Driver{API: api, DeviceType: int32(dlpack.CUDA)}, nil
+	opened := launch.Driver{API: api, DeviceType: int32(dlpack.CUDA)}
+	if simulator != nil {
+		opened = simulatedDriver(api, simulator)
 	}
-	return simulatedDriver(api, simulator), nil
+	opened.Checks, err = chosenChecks(os.Getenv("DLAUNCH_CHECK"))
+	return opened, err
+}
+
+// chosenChecks reads DLAUNCH_CHECK: what every launch checks beyond the usual.
+func chosenChecks(text string) (uint32, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "pointers":
+		return exec.CheckPointers, nil
+	}
+	return 0, status.Errorf(status.Argument, "DLAUNCH_CHECK is %q; pointers, or nothing, is wanted", text)
 }
 
 func main() {}

@@ -4,6 +4,7 @@ package main
 #include "exec.h"
 
 int32_t go_simulate(dl_launch_config *config, void *function, void **params, void **extra);
+int32_t go_simulated_pointer(uint32_t count, int32_t *ids, void **to, uint64_t address);
 */
 import "C"
 
@@ -28,7 +29,7 @@ func openSimulator() (*sim.Simulator, error) { return sim.New(sim.Options{Device
 func simulatedDriver(api *driver.API, simulator *sim.Simulator) launch.Driver {
 	running.simulator = simulator
 	base, size := simulator.Memory()
-	api.LaunchKernelEx = uintptr(C.go_simulate)
+	api.LaunchKernelEx, api.PointerGetAttributes = uintptr(C.go_simulate), uintptr(C.go_simulated_pointer)
 	return launch.Driver{API: api, DeviceType: int32(dlpack.CPU), MemoryBase: base, MemorySize: size, TakeReport: running.reports.take}
 }
 

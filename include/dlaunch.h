@@ -437,8 +437,9 @@ typedef struct dlaunch_attribute { /* any CUlaunchAttribute of cuda.h: 72 bytes 
   uint8_t value[64];
 } dlaunch_attribute;
 
-#define DLAUNCH_COOPERATIVE 1u  /* flags: all blocks are resident at once */
-#define DLAUNCH_ZERO_GRID_OK 2u /* flags: a grid of 0 blocks is a launch that does nothing */
+#define DLAUNCH_COOPERATIVE 1u    /* flags: all blocks are resident at once */
+#define DLAUNCH_ZERO_GRID_OK 2u   /* flags: a grid of 0 blocks is a launch that does nothing */
+#define DLAUNCH_CHECK_POINTERS 4u /* flags: ask the driver about the memory of every tensor */
 
 typedef struct dlaunch_config {
   uint32_t struct_size;                /* sizeof(dlaunch_config) */
@@ -446,7 +447,7 @@ typedef struct dlaunch_config {
   uint32_t block[3];                   /* in threads; the same */
   uint32_t cluster[3];                 /* in blocks; 0 in x: none */
   uint32_t shared_bytes;               /* dynamic shared memory; above 48 KiB is opted into */
-  uint32_t flags;                      /* DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK */
+  uint32_t flags;                      /* DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK, DLAUNCH_CHECK_POINTERS */
   uint64_t stream;                     /* see below */
   const dlaunch_attribute *attributes; /* borrowed */
   uint32_t num_attributes;             /* at most 14 */
@@ -479,6 +480,11 @@ typedef struct dlaunch_config {
  * tensors that overlap are one piece of memory on the device too. Without host tensors
  * nothing waits for the GPU (but the driver does, when some thousand launches
  * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
+ *
+ * With DLAUNCH_CHECK_POINTERS, or DLAUNCH_CHECK=pointers in the environment, the
+ * driver is asked about the memory of every tensor (some 70 ns each): memory that
+ * was freed, is the host's or another device's, or ends before the tensor does, is
+ * DLAUNCH_ERROR_TENSOR.
  *
  * err->argument is the index in args that is at fault.
  */

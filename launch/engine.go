@@ -23,6 +23,7 @@ type Driver struct {
 	DeviceType int32  // the DLDeviceType of its device memory
 	MemoryBase uint64 // of the simulator's device memory; size 0 elsewhere
 	MemorySize uint64
+	Checks     uint32 // exec.CheckPointers, where every launch is to look up its pointers
 
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
@@ -92,7 +93,7 @@ func (e *Engine) openDriver() {
 	}
 	exec.SetDriver(exec.Driver{
 		Launch: d.API.LaunchKernelEx, CtxGetCurrent: d.API.CtxGetCurrent, CtxSetCurrent: d.API.CtxSetCurrent,
-		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx,
+		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx, PointerGetAttributes: d.API.PointerGetAttributes, Checks: d.Checks,
 		DeviceType: d.DeviceType, Devices: count, MemoryBase: d.MemoryBase, MemorySize: d.MemorySize,
 	})
 }

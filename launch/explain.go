@@ -83,7 +83,7 @@ func (c *call) explainConfig(f exec.Fault) error {
 		}
 		return status.Errorf(status.Argument, "config.struct_size is %d; sizeof(dlaunch_config), %d or more, is wanted", f.Found, f.Wanted)
 	case exec.ConfigBits:
-		return say("config.flags has unknown bits (%#x), or config.reserved is not 0; DLAUNCH_COOPERATIVE and DLAUNCH_ZERO_GRID_OK are known", f.Found)
+		return say("config.flags has unknown bits (%#x), or config.reserved is not 0; DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK and DLAUNCH_CHECK_POINTERS are known", f.Found)
 	case exec.Grid:
 		if f.Found == 0 {
 			return say("grid.x is 0; at least one block is wanted (or DLAUNCH_ZERO_GRID_OK, for a launch that does nothing)")
@@ -188,6 +188,8 @@ func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
 	a := &c.args[f.Argument]
 	wanted := c.wanted(int(f.Argument))
 	switch f.Reason {
+	case exec.ArgumentFlags:
+		return status.Argument, fmt.Sprintf("flags has unknown bits (%#x); DLAUNCH_IN and DLAUNCH_OUT are known", f.Found)
 	case exec.Kind:
 		given, known := kindNames[int64(a.Kind)]
 		if !known {
@@ -291,6 +293,8 @@ func explainTensor(f exec.Fault, wanted string, step *exec.Step) string {
 			return fmt.Sprintf("the tensor is on device %d; the driver shows %d devices, counted from 0", f.Found, -f.Wanted)
 		}
 		return fmt.Sprintf("the tensor is on device %d, an earlier one on device %d; all must be on one", f.Found, f.Wanted)
+	case exec.PointerGone, exec.PointerMemory, exec.PointerDevice, exec.PointerRange, exec.PointerUnknown:
+		return explainPointer(f)
 	case exec.Host:
 		return "a host tensor given; mark it in, out or inout (a prototype does), so that it is copied, or pass a device tensor"
 	}

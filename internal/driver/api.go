@@ -90,9 +90,9 @@ type API struct {
 
 	// What the executor calls from C: addresses of C functions with the
 	// signatures of cuLaunchKernelEx, cuCtxGetCurrent, cuCtxSetCurrent,
-	// cuCtxGetDevice and cuStreamGetCtx. The simulator leaves them 0, and capi
-	// puts in its own.
-	LaunchKernelEx, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx uintptr
+	// cuCtxGetDevice, cuStreamGetCtx and cuPointerGetAttributes. The simulator leaves
+	// them 0, and capi puts in its own.
+	LaunchKernelEx, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, PointerGetAttributes uintptr
 }
 
 // Attributes of devices and kernels that dlaunch asks for (CUdevice_attribute

@@ -19,6 +19,7 @@ func fill(s *symbols) *API {
 	a.CtxSetCurrent = s.required("cuCtxSetCurrent").address
 	a.CtxGetDevice = s.required("cuCtxGetDevice").address
 	a.StreamGetCtx = s.required("cuStreamGetCtx").address
+	a.PointerGetAttributes = s.required("cuPointerGetAttributes").address
 	return a
 }
 

@@ -35,6 +35,8 @@ static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, 
                             dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
   int32_t reason = DL_KIND;
+  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT;
+  if (__builtin_expect(arg->flags & ~marks, 0)) return dl_refuse(fault, DL_FLAGS, -1, arg->flags & ~marks, 0);
   if (is_tensor(arg)) {
     if (step->op == DL_OP_TENSOR || step->format == DL_FORMAT_ADDRESS) {
       return dl_put_tensor(pack, step, index, arg, fault);
@@ -318,9 +320,10 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   if (config->struct_size < sizeof *config) {
     return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
   }
-  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK;
+  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;
   if (config->flags & ~known || config->reserved != 0)
     return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  pack->checks_pointers = (config->flags | dl_the_driver.checks) & DLAUNCH_CHECK_POINTERS;
   int32_t reason = put_all(pack, r->args, r->num_args, fault);
   if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
   if (reason != DL_OK) return reason;

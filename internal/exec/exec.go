@@ -61,12 +61,13 @@ const MaxParams = 32764
 
 // Driver is what the executor calls: addresses of C functions.
 type Driver struct {
-	Launch, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx uintptr
+	Launch, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, PointerGetAttributes uintptr
 
 	DeviceType int32  // the DLDeviceType of its device memory
 	Devices    int    // at most MaxDevices
 	MemoryBase uint64 // of the simulator's device memory; size 0 elsewhere
 	MemorySize uint64
+	Checks     uint32 // of every launch: CheckPointers
 }
 
 // SetDriver is called once, before the first kernel is published.
@@ -78,6 +79,8 @@ func SetDriver(d Driver) {
 	*(*uintptr)(unsafe.Pointer(&t.ctx_set_current)) = d.CtxSetCurrent
 	*(*uintptr)(unsafe.Pointer(&t.ctx_get_device)) = d.CtxGetDevice
 	*(*uintptr)(unsafe.Pointer(&t.stream_get_ctx)) = d.StreamGetCtx
+	*(*uintptr)(unsafe.Pointer(&t.pointer_attributes)) = d.PointerGetAttributes
+	t.checks = C.uint32_t(d.Checks)
 	t.device_type = C.int32_t(d.DeviceType)
 	t.num_devices = C.int32_t(d.Devices)
 	t.memory_base = C.uint64_t(d.MemoryBase)

@@ -44,8 +44,10 @@ typedef struct dl_driver {
   int32_t (*ctx_set_current)(void *);
   int32_t (*ctx_get_device)(int32_t *);
   int32_t (*stream_get_ctx)(void *, void **);
+  int32_t (*pointer_attributes)(uint32_t count, int32_t *ids, void **to, uint64_t address);
   int32_t device_type; /* kDLCUDA, or kDLCPU on the simulator */
   int32_t num_devices;
+  uint32_t checks;                          /* DLAUNCH_CHECK_*, of every launch: what DLAUNCH_CHECK says */
   uint64_t memory_base;                     /* on the simulator: device memory is [base, base + size) */
   uint64_t memory_size;                     /* and every other address is the host's; 0 elsewhere */
   _Atomic(void *) contexts[DL_MAX_DEVICES]; /* primary contexts, once retained */
@@ -190,6 +192,7 @@ enum dl_reason {
   DL_CONFIG_BITS,    /* found: flags that are unknown; or reserved is not 0 */
   DL_COUNT,          /* found, wanted: how many arguments */
   DL_ARGUMENTS,      /* args is NULL */
+  DL_FLAGS,          /* found: unknown bits of the argument's flags */
   DL_KIND,           /* found: the argument's kind, which the parameter cannot take */
   DL_NULL,           /* a NULL pointer, or NONE where the parameter is not nullable */
   DL_VERSION,        /* found: DLPack major version */
@@ -210,6 +213,11 @@ enum dl_reason {
   DL_DEVICE_TYPE,      /* found: DLDeviceType that this driver cannot reach */
   DL_DEVICE,           /* found, wanted: device numbers of tensors */
   DL_STREAM_DEVICE,    /* found: the stream's device, wanted: the tensors' */
+  DL_POINTER_GONE,     /* found: the address, of which the driver knows no memory */
+  DL_POINTER_MEMORY,   /* found, wanted: DL_MEMORY_* */
+  DL_POINTER_DEVICE,   /* found: whose memory it is, wanted: whose the tensor says it is */
+  DL_POINTER_RANGE,    /* axis: 0 before, 1 behind the allocation; found: bytes outside, wanted: its size */
+  DL_POINTER_UNKNOWN,  /* driver_code: the driver could not be asked */
   DL_HOST,             /* a host tensor; found: 1 if it is marked in, out or inout */
   DL_DERIVED_RANGE,    /* axis: which derived parameter; found: its value */
   DL_DERIVED_OVERFLOW, /* axis: which derived parameter: its value needs more than 64 bits */
@@ -335,6 +343,10 @@ int32_t dl_put_integer(uint8_t *to, uint8_t format, uint32_t size, int64_t value
  * means nothing, so C order's stands in. False if it needs more than 63 bits. */
 bool dl_stride_of(const DLTensor *tensor, int32_t axis, int64_t *stride);
 
+/* Whether live memory of the right device holds a tensor's bytes (pointer.c). */
+enum { DL_MEMORY_HOST = 1, DL_MEMORY_DEVICE = 2 }; /* CUmemorytype */
+int32_t dl_check_pointer(const dl_range *range, const DLDevice *device, bool peer, dl_fault *fault);
+
 /* Checks and packs one tensor (tensor.c). */
 typedef struct dl_pack {
   const dl_kernel *kernel;
@@ -345,6 +357,7 @@ typedef struct dl_pack {
   const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
   dl_range *ranges;        /* NULL unless the launch is simulated */
   uint32_t num_ranges;
+  bool checks_pointers;
 } dl_pack;
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 /* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */

@@ -20,7 +20,7 @@ import (
 const cuda, cpu = 2, 1
 
 func TestMain(m *testing.M) {
-	exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cuda, Devices: 2})
+	exec.SetDriver(exec.Driver{Launch: exectest.Record(), PointerGetAttributes: exectest.LookUp(), DeviceType: cuda, Devices: 2})
 	m.Run()
 }
 
@@ -599,11 +599,11 @@ func TestDeviceOf(t *testing.T) {
 
 // What a tensor's elements span, for the simulator: as far as there are addresses.
 func TestRanges(t *testing.T) {
-	exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cpu, Devices: 1, MemoryBase: 1 << 40, MemorySize: 1 << 30})
+	exec.SetDriver(exec.Driver{Launch: exectest.Record(), PointerGetAttributes: exectest.LookUp(), DeviceType: cpu, Devices: 1, MemoryBase: 1 << 40, MemorySize: 1 << 30})
 	exectest.Simulate(true)
 	t.Cleanup(func() {
 		exectest.Simulate(false)
-		exec.SetDriver(exec.Driver{Launch: exectest.Record(), DeviceType: cuda, Devices: 2})
+		exec.SetDriver(exec.Driver{Launch: exectest.Record(), PointerGetAttributes: exectest.LookUp(), DeviceType: cuda, Devices: 2})
 	})
 	const at, i4, everything = 1<<40 + 1024, 0 | 4<<8 | 1<<16, math.MaxUint64
 	wide := uint32(2 | 128<<8 | 32768<<16)

@@ -179,6 +179,12 @@ static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, in
   range->high = high < (__int128)UINT64_MAX ? (uint64_t)high : UINT64_MAX;
 }
 
+/* On the simulator: memory that is not the device's, and is used in place. */
+static bool is_of_host(uint64_t address) {
+  const dl_driver *driver = &dl_the_driver;
+  return driver->memory_size != 0 && address - driver->memory_base >= driver->memory_size;
+}
+
 /* Where the memory is: DL_OK for what this driver's kernels reach, DL_HOST, or why not. */
 static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, bool marked, bool peer,
                            dl_fault *fault) {
@@ -186,9 +192,7 @@ static int32_t check_place(dl_pack *pack, const DLTensor *t, uint64_t address, b
   int32_t type = (int32_t)t->device.device_type;
   if (driver->memory_size != 0) {
     if (type != kDLCPU) return dl_refuse(fault, DL_DEVICE_TYPE, -1, type, kDLCPU);
-    if (address - driver->memory_base >= driver->memory_size && address != 0 && !marked) {
-      return dl_refuse(fault, DL_HOST, -1, 0, 0);
-    }
+    if (is_of_host(address) && address != 0 && !marked) return dl_refuse(fault, DL_HOST, -1, 0, 0);
     return DL_OK; /* a host tensor that is marked is used in place */
   }
   if (type == kDLCPU) return dl_refuse(fault, DL_HOST, -1, marked, 0);
@@ -265,7 +269,8 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   uint64_t flags;
   int32_t reason = dl_tensor_of(arg, &t, &flags, fault);
   if (reason != DL_OK) return reason;
-  if (step->flags & DL_PLAIN && flags == 0 && pack->ranges == NULL && put_plain(pack, step, t)) {
+  bool short_way = step->flags & DL_PLAIN && flags == 0 && pack->ranges == NULL && !pack->checks_pointers;
+  if (short_way && put_plain(pack, step, t)) {
     if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
     return DL_OK;
   }
@@ -315,13 +320,12 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
     reason = put_struct(pack->params + step->offset, step, t, address, elements, fault);
     if (reason != DL_OK) return reason;
   }
-  if (__builtin_expect(pack->ranges != NULL, 0)) {
-    dl_range *range = &pack->ranges[pack->num_ranges++];
-    extent_bytes(t, flags, address, elements, range);
-    range->argument = index;
-    range->flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
-                   (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
-    range->dtype = dtype;
-  }
-  return DL_OK;
+  if (pack->ranges == NULL && !pack->checks_pointers) return DL_OK;
+  dl_range range = {.argument = index, .dtype = dtype};
+  range.flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
+                (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
+  extent_bytes(t, flags, address, elements, &range);
+  if (pack->ranges != NULL) pack->ranges[pack->num_ranges++] = range;
+  if (!pack->checks_pointers || is_of_host(address)) return DL_OK;
+  return dl_check_pointer(&range, &t->device, step->flags & DL_PEER, fault);
 }

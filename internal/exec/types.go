@@ -150,7 +150,7 @@ const (
 	TermStride    = C.DL_TERM_STRIDE
 )
 
-// Kinds and flags of Arg.
+// Flags of Config, kinds and flags of Arg.
 const (
 	ArgNone      = C.DLAUNCH_ARG_NONE
 	ArgTensor    = C.DLAUNCH_ARG_TENSOR
@@ -163,6 +163,8 @@ const (
 	ArgBytes     = C.DLAUNCH_ARG_BYTES
 	ArgPointer   = C.DLAUNCH_ARG_POINTER
 	ArgHandle    = C.DLAUNCH_ARG_HANDLE
+
+	CheckPointers = C.DLAUNCH_CHECK_POINTERS
 
 	ArgIn  = C.DLAUNCH_IN
 	ArgOut = C.DLAUNCH_OUT
@@ -181,6 +183,7 @@ const (
 	ConfigBits      Reason = C.DL_CONFIG_BITS
 	Count           Reason = C.DL_COUNT
 	NoArguments     Reason = C.DL_ARGUMENTS
+	ArgumentFlags   Reason = C.DL_FLAGS
 	Kind            Reason = C.DL_KIND
 	Null            Reason = C.DL_NULL
 	Version         Reason = C.DL_VERSION
@@ -200,6 +203,11 @@ const (
 	DeviceType      Reason = C.DL_DEVICE_TYPE
 	Device          Reason = C.DL_DEVICE
 	StreamDevice    Reason = C.DL_STREAM_DEVICE
+	PointerGone     Reason = C.DL_POINTER_GONE
+	PointerMemory   Reason = C.DL_POINTER_MEMORY
+	PointerDevice   Reason = C.DL_POINTER_DEVICE
+	PointerRange    Reason = C.DL_POINTER_RANGE
+	PointerUnknown  Reason = C.DL_POINTER_UNKNOWN
 	Host            Reason = C.DL_HOST
 	DerivedRange    Reason = C.DL_DERIVED_RANGE
 	DerivedOverflow Reason = C.DL_DERIVED_OVERFLOW

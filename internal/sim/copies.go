@@ -87,7 +87,7 @@ func (s *Simulator) copyMemory(dst, src, device, bytes uint64, stream driver.Str
 	}
 	s.running.RLock()
 	defer s.running.RUnlock()
-	if !s.arena.holds(device, bytes) {
+	if around, found := s.arena.around(device); !found || bytes > around.high-device {
 		return driver.ResultInvalidValue
 	}
 	copy(view(dst, bytes), view(src, bytes))

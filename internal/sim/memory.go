@@ -164,20 +164,20 @@ func (a *arena) freeHost(address uint64) bool {
 	return unix.Munmap(memory) == nil
 }
 
-// holds says whether bytes at an address lie within one live region's spans.
-func (a *arena) holds(address, bytes uint64) bool {
+// around gives the allocation, or the library's symbol, that an address is in.
+func (a *arena) around(address uint64) (span, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := sort.Search(len(a.live), func(i int) bool { return a.live[i].base+a.live[i].size > address })
 	if at == len(a.live) {
-		return false
+		return span{}, false
 	}
 	for _, s := range a.live[at].spans {
-		if s.low <= address && bytes <= s.high-address && address <= s.high {
-			return true
+		if s.low <= address && address < s.high {
+			return s, true
 		}
 	}
-	return false
+	return span{}, false
 }
 
 // spans gives all that kernels may touch, sorted.

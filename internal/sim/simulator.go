@@ -65,6 +65,12 @@ func (s *Simulator) Close() error { return s.arena.release() }
 // Memory gives the one range of addresses that device memory lies in.
 func (s *Simulator) Memory() (base, size uint64) { return s.arena.base, s.arena.size }
 
+// Allocation gives the device memory that an address is in: [start, start+size).
+func (s *Simulator) Allocation(address uint64) (start, size uint64, found bool) {
+	around, found := s.arena.around(address)
+	return around.low, around.high - around.low, found
+}
+
 // Made-up numbers lie above the streams' reserved ones and below any pointer
 // that a caller could confuse them with.
 const (

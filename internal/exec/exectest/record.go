@@ -65,6 +65,30 @@ static int launch_and_die(uint64_t kernel, const void *config) {
 	return pthread_create(&thread, NULL, launch, &l) || pthread_join(thread, NULL);
 }
 
+// The memory that cuPointerGetAttributes knows.
+static struct memory { uint64_t start, size; uint32_t type, managed; int32_t device; uint64_t context; } memories[4];
+static int32_t look_up_answer;
+
+static int32_t look_up(uint32_t count, const int32_t *ids, void **to, uint64_t address) {
+	for (int m = 0; m < 4; m++) {
+		if (address - memories[m].start >= memories[m].size) continue;
+		for (uint32_t i = 0; i < count; i++) {
+			switch (ids[i]) {
+			case 1: *(uint64_t *)to[i] = memories[m].context; break;
+			case 2: *(uint32_t *)to[i] = memories[m].type; break;
+			case 8: *(uint32_t *)to[i] = memories[m].managed; break;
+			case 9: *(int32_t *)to[i] = memories[m].device; break;
+			case 11: *(uint64_t *)to[i] = memories[m].start; break;
+			case 12: *(uint64_t *)to[i] = memories[m].size; break;
+			}
+		}
+	}
+	return look_up_answer;
+}
+static uintptr_t look_up_address(void) { return (uintptr_t)look_up; }
+static void know(int index, struct memory m) { memories[index] = m; }
+static void answer_look_ups(int32_t code) { look_up_answer = code; }
+
 static uintptr_t record_address(void) { return (uintptr_t)record; }
 static uintptr_t count_address(void) { return (uintptr_t)count; }
 static void set_hold(uint32_t on) { atomic_store(&hold, on); }
@@ -83,6 +107,40 @@ import "unsafe"
 
 // Record is the address of a launch function that keeps its arguments.
 func Record() uintptr { return uintptr(C.record_address()) }
+
+// Memory is one allocation that LookUp knows.
+type Memory struct {
+	Start, Size uint64
+	Type        uint32 // CUmemorytype: 1 host, 2 device
+	Managed     bool
+	Device      int32
+	Mapped      bool // by cuMemMap: without a context
+}
+
+// LookUp is the address of a function like cuPointerGetAttributes, which knows of
+// the memory given to Know.
+func LookUp() uintptr { return uintptr(C.look_up_address()) }
+
+// Know replaces all memory that LookUp knows: at most four.
+func Know(memories ...Memory) {
+	for i := range 4 {
+		var c C.struct_memory
+		if i < len(memories) {
+			m := memories[i]
+			c = C.struct_memory{start: C.uint64_t(m.Start), size: C.uint64_t(m.Size), _type: C.uint32_t(m.Type), device: C.int32_t(m.Device), context: 1}
+			if m.Managed {
+				c.managed = 1
+			}
+			if m.Mapped {
+				c.context = 0
+			}
+		}
+		C.know(C.int(i), c)
+	}
+}
+
+// AnswerLookUps is the CUresult of LookUp from now on.
+func AnswerLookUps(code int32) { C.answer_look_ups(C.int32_t(code)) }
 
 // Count is the address of one that only counts, for many threads.
 func Count() uintptr { return uintptr(C.count_address()) }

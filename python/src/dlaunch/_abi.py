@@ -197,7 +197,7 @@ class dlaunch_attribute(ctypes.Structure):
     _fields_ = [("id", c_uint32), ("reserved", c_uint32), ("value", c_uint8 * 64)]
 
 
-DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK = 1, 2
+DLAUNCH_COOPERATIVE, DLAUNCH_ZERO_GRID_OK, DLAUNCH_CHECK_POINTERS = 1, 2, 4
 
 
 class dlaunch_config(ctypes.Structure):

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from dlaunch import _abi, _lib
 from dlaunch._arguments import Arguments, recipe_of
 from dlaunch._array import DeviceArray, handle_offset
-from dlaunch._errors import ConfigError, HandleError, UnsupportedError, error_of
+from dlaunch._errors import ArgumentError, ConfigError, HandleError, error_of
 from dlaunch._managed import Managed
 from dlaunch._parameter import Parameter, is_prototype, read_parameters
 from dlaunch._stream import stream_number
@@ -48,12 +48,15 @@ class _Configuration:
     hold_gil: bool
     sync: bool
     empty_ok: bool
+    checks_pointers: bool
     # The object that was given as stream: the launcher keeps it open.
     keep: object = dataclasses.field(default=None, compare=False)
 
     def to_struct(self) -> _abi.dlaunch_config:
         """Give the C struct: a launch without blocks or threads is one of a grid of 0, which still checks."""
         flags = _abi.DLAUNCH_COOPERATIVE if self.cooperative else 0
+        if self.checks_pointers:
+            flags |= _abi.DLAUNCH_CHECK_POINTERS
         grid, block = self.grid, self.block
         if self.empty_ok:
             flags |= _abi.DLAUNCH_ZERO_GRID_OK
@@ -231,7 +234,7 @@ class Kernel:
         cooperative: bool = False,
         hold_gil: bool = False,
         sync: bool = False,
-        check: None = None,
+        check: str | None = None,
         empty_ok: bool = False,
     ) -> Launcher:
         """Give what launches with this configuration: call it with the kernel's arguments.
@@ -240,12 +243,13 @@ class Kernel:
         bytes. stream: an int, a dlaunch.Stream, an object with __cuda_stream__, a torch or CuPy stream; None takes the
         current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil keeps
         the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can dead-lock if
-        the GPU waits for Python code. sync waits for the launch. empty_ok makes a 0 in grid or block a launch that
-        does nothing. The result keeps the kernel's handle, but not past close(), and the stream. The kernel remembers
+        the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver about the memory of
+        every tensor: freed, another device's, the host's, or ending before the tensor does is a TensorError. empty_ok
+        makes a 0 in grid or block a launch that does nothing. The result keeps the kernel's handle, but not past close(), and the stream. The kernel remembers
         what it gave for its latest configurations. ConfigError if a value is wrong.
         """
-        if check is not None:
-            raise UnsupportedError("check: the simulator's checks cannot be chosen by launch; None is wanted")
+        if check not in (None, "pointers"):
+            raise ArgumentError(f"check is {check!r}; 'pointers' or None is wanted")
         configuration = _Configuration(
             _sizes("grid", grid, empty_ok),
             _sizes("block", block, empty_ok),
@@ -256,6 +260,7 @@ class Kernel:
             bool(hold_gil),
             bool(sync),
             bool(empty_ok),
+            check == "pointers",
             keep=stream,
         )
         found = self._by_configuration.get(configuration)
@@ -275,7 +280,7 @@ class Kernel:
         cooperative: bool = False,
         hold_gil: bool = False,
         sync: bool = False,
-        check: None = None,
+        check: str | None = None,
         empty_ok: bool = False,
     ) -> None:
         """Launch with these arguments; the keywords are configure's."""

@@ -1,0 +1,64 @@
+/* check="pointers": what the driver knows of the memory that a tensor claims. */
+#include "exec.h"
+
+/* CUpointer_attribute and CUmemorytype of cuda.h 12.0 */
+enum {
+  CONTEXT = 1,
+  MEMORY_TYPE = 2,
+  IS_MANAGED = 8,
+  DEVICE_ORDINAL = 9,
+  RANGE_START = 11,
+  RANGE_SIZE = 12,
+  POOL = 17,
+};
+
+/* One allocation; type is 0 where the driver knows of none. */
+typedef struct allocation {
+  uint32_t type, managed;
+  int32_t device;
+  uint64_t start, size;
+  void *context, *pool;
+} allocation;
+
+static int32_t look_up(uint64_t address, allocation *a) {
+  int32_t ids[] = {MEMORY_TYPE, IS_MANAGED, DEVICE_ORDINAL, RANGE_START, RANGE_SIZE, CONTEXT, POOL};
+  void *to[] = {&a->type, &a->managed, &a->device, &a->start, &a->size, &a->context, &a->pool};
+  *a = (allocation){0};
+  return dl_the_driver.pointer_attributes(sizeof ids / sizeof *ids, ids, to, address);
+}
+
+/* Memory that was mapped piece by piece (cuMemMap) has neither context nor pool, and
+ * the driver tells of each piece; all other allocations are alone. */
+static bool is_mapped(const allocation *a) { return a->context == NULL && a->pool == NULL; }
+
+static int32_t refuse_driver(dl_fault *fault, int32_t code) {
+  fault->driver_code = code;
+  return dl_refuse(fault, DL_POINTER_UNKNOWN, -1, code, 0);
+}
+
+int32_t dl_check_pointer(const dl_range *range, const DLDevice *device, bool peer, dl_fault *fault) {
+  if (range->low == range->high || dl_the_driver.pointer_attributes == NULL) return DL_OK;
+  allocation a;
+  int32_t code = look_up(range->data, &a);
+  if (code != 0) return refuse_driver(fault, code);
+  uint32_t wanted = device->device_type == kDLCUDAHost ? DL_MEMORY_HOST : DL_MEMORY_DEVICE;
+  if (a.type == 0) return dl_refuse(fault, DL_POINTER_GONE, -1, (int64_t)range->data, 0);
+  if (a.type != wanted) return dl_refuse(fault, DL_POINTER_MEMORY, -1, a.type, wanted);
+  if (device->device_type == kDLCUDA && !a.managed && !peer && a.device != device->device_id) {
+    return dl_refuse(fault, DL_POINTER_DEVICE, -1, a.device, device->device_id);
+  }
+  if (range->low < a.start && !is_mapped(&a)) {
+    return dl_refuse(fault, DL_POINTER_RANGE, 0, (int64_t)(a.start - range->low), (int64_t)a.size);
+  }
+  allocation first = a;
+  while (range->high > a.start + a.size) {
+    allocation next = {0};
+    if (is_mapped(&a) && a.size != 0) code = look_up(a.start + a.size, &next);
+    if (code != 0) return refuse_driver(fault, code);
+    if (next.type != first.type || next.device != first.device || !is_mapped(&next)) {
+      return dl_refuse(fault, DL_POINTER_RANGE, 1, (int64_t)(range->high - a.start - a.size), (int64_t)first.size);
+    }
+    a = next;
+  }
+  return DL_OK;
+}
