@@ -25,6 +25,7 @@ type call struct {
 	staged  []*hostTensor
 	scratch []uint64 // an address for each derived parameter, once it is there
 	memory  []orderedMemory
+	room    room             // page-locked, of which staged memory has parts
 	buffers []*exec.Buffer   // host memory that results are copied to
 	held    []*handles.Entry // imported host tensors that are staged
 }

@@ -117,7 +117,7 @@ func (e *Engine) Drain() error {
 			return err
 		}
 	}
-	return nil
+	return e.freeRooms()
 }
 
 // pending counts what is closed and not gone.

@@ -37,6 +37,7 @@ type Engine struct {
 	unloads  exec.Deferred // of kernels and libraries: an unload waits for running kernels
 	frees    frees
 	retired  retired
+	rooms    rooms
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

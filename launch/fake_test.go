@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,25 +21,28 @@ import (
 // fake is a driver whose device memory is Go memory and whose launches are kept
 // by exectest: what launch does with a driver can be looked at.
 type fake struct {
-	mu        sync.Mutex
-	blocks    map[driver.Address][]byte
-	pinner    runtime.Pinner
-	context   atomic.Uint64
-	capturing bool
-	retained  [2]bool      // the devices' contexts
-	elsewhere bool         // another thread captures ...
-	lost      bool         // ... which what is not relaxed ends
-	mode      atomic.Int32 // the thread's stream capture mode
-	unloaded  []driver.Library
-	dynamic   int32         // what KernelMaxDynamicShared is now
-	loads     driver.Result // what getting a kernel answers
-	log       string        // what the compiler logs then
-	logTo     []byte
-	allocates driver.Result
-	syncs     driver.Result
-	events    driver.Result // what asking for an event answers
-	gone      []uint64      // what giveBack heard
-	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
+	mu          sync.Mutex
+	blocks      map[driver.Address][]byte
+	pinner      runtime.Pinner
+	context     atomic.Uint64
+	capturing   bool
+	retained    [2]bool      // the devices' contexts
+	elsewhere   bool         // another thread captures ...
+	lost        bool         // ... which what is not relaxed ends
+	mode        atomic.Int32 // the thread's stream capture mode
+	unloaded    []driver.Library
+	dynamic     int32         // what KernelMaxDynamicShared is now
+	loads       driver.Result // what getting a kernel answers
+	log         string        // what the compiler logs then
+	logTo       []byte
+	allocates   driver.Result
+	syncs       driver.Result
+	events      driver.Result // what asking for an event answers
+	gone        []uint64      // what giveBack heard
+	pinned      []uintptr     // page-locked memory
+	lacksPinned bool
+	copiesBack  func(block []byte) // sees what comes back from the device
+	params      [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 }
 
 const fakeSharedOptIn = 232448
@@ -130,7 +134,19 @@ func (f *fake) api() *driver.API {
 		MemFree:            f.free,
 		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
 		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
-		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
+		MemHostAlloc: func(n uint64) (uintptr, driver.Result) {
+			if f.lacksPinned {
+				return 0, driver.ResultNotSupported
+			}
+			address, r := f.alloc(n)
+			f.pinned = append(f.pinned, uintptr(address))
+			return uintptr(address), r
+		},
+		MemHostFree: func(host uintptr) driver.Result {
+			f.pinned = slices.DeleteFunc(f.pinned, func(p uintptr) bool { return p == host })
+			return f.free(driver.Address(host))
+		},
+		MemInfo: func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -141,6 +157,9 @@ func (f *fake) api() *driver.API {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
+			if f.copiesBack != nil {
+				f.copiesBack(bytesAt(uint64(dst), n))
+			}
 			return ok
 		},
 		CaptureMode: func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
@@ -190,10 +209,11 @@ func (f *fake) free(a driver.Address) driver.Result {
 	return driver.ResultSuccess
 }
 
+// alive counts the blocks of device memory.
 func (f *fake) alive() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.blocks)
+	return len(f.blocks) - len(f.pinned)
 }
 
 // The PTX that most tests load; its body is never read by a driver like this.

@@ -21,6 +21,16 @@ import (
 type hostBlock struct {
 	low, high uint64
 	memory    orderedMemory
+	through   uintptr // its place in page-locked memory, on both ways; 0 if it has none
+}
+
+// passage is where host memory is copied from.
+func (b *hostBlock) passage() uintptr {
+	if b.through == 0 {
+		return uintptr(b.low)
+	}
+	copy(dlpack.HostBytes(uint64(b.through), uint64(b.through)+b.high-b.low), dlpack.HostBytes(b.low, b.high))
+	return b.through
 }
 
 // hostTensor is an argument that was staged.
@@ -56,7 +66,8 @@ func (c *call) stage() error {
 			}
 			b.memory = m
 			c.memory = append(c.memory, m)
-			if r := c.engine.driver.API.CopyHostToDevice(m.address, uintptr(b.low), b.high-b.low, c.place.stream); r != driver.ResultSuccess {
+			b.through = c.engine.take(&c.room, b.high-b.low)
+			if r := c.engine.driver.API.CopyHostToDevice(m.address, b.passage(), b.high-b.low, c.place.stream); r != driver.ResultSuccess {
 				return c.engine.failure("cuMemcpyHtoDAsync", r)
 			}
 		}
@@ -166,19 +177,16 @@ func (c *call) bringBack() error {
 			if !t.written || t.block == nil {
 				continue
 			}
-			to, bytes := t.view.Low, t.view.High-t.view.Low
-			if !t.view.C { // what lies between its elements is not ours to write
-				buffer, err := exec.NewBuffer(int(bytes))
-				if err != nil {
-					return err
-				}
-				c.buffers = append(c.buffers, buffer)
-				to = buffer.Address
-				scatters = append(scatters, func() { t.view.Scatter(buffer.Bytes) })
+			offset, bytes := t.view.Low-t.block.low, t.view.High-t.view.Low
+			to, err := c.landing(t, offset, bytes)
+			if err != nil {
+				return err
 			}
-			from := t.block.memory.address + driver.Address(t.view.Low-t.block.low)
-			if r := api.CopyDeviceToHost(uintptr(to), from, bytes, c.place.stream); r != driver.ResultSuccess {
+			if r := api.CopyDeviceToHost(uintptr(to), t.block.memory.address+driver.Address(offset), bytes, c.place.stream); r != driver.ResultSuccess {
 				return c.engine.failure("cuMemcpyDtoHAsync", r)
+			}
+			if to != t.view.Low {
+				scatters = append(scatters, func() { t.view.Scatter(dlpack.HostBytes(to, to+bytes)) })
 			}
 		}
 		if r := api.StreamSynchronize(c.place.stream); r != driver.ResultSuccess {
@@ -191,6 +199,24 @@ func (c *call) bringBack() error {
 	})
 }
 
+// landing is where a tensor's bytes are copied back to: page-locked memory, the
+// tensor itself, or a buffer, since what lies between its elements is not ours to
+// write.
+func (c *call) landing(t *hostTensor, offset, bytes uint64) (uint64, error) {
+	switch {
+	case t.block.through != 0:
+		return uint64(t.block.through) + offset, nil
+	case t.view.C:
+		return t.view.Low, nil
+	}
+	buffer, err := exec.NewBuffer(int(bytes))
+	if err != nil {
+		return 0, err
+	}
+	c.buffers = append(c.buffers, buffer)
+	return buffer.Address, nil
+}
+
 // clean frees what the call had, whatever became of the launch. After a failure
 // copies may still be under way, to or from the host's memory.
 func (c *call) clean(failed bool) {
@@ -201,6 +227,7 @@ func (c *call) clean(failed bool) {
 			return nil
 		})
 	}
+	c.engine.leaveRoom(c.room)
 	for _, buffer := range c.buffers {
 		buffer.Free()
 	}

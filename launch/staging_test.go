@@ -1,9 +1,12 @@
 package launch_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"dlaunch/internal/status"
@@ -29,4 +32,58 @@ func TestATypeWithoutASize(t *testing.T) {
 		(*rawTensor)(unsafe.Pointer(&bytesAt(x.Value, 1)[0])).dtype = 2 | 0<<8 | 1<<16
 		refused(t, run(e, k, config(), float(2), x, y), status.Tensor, "argument 1 (x)", "has no size")
 	}
+}
+
+// Host tensors of all sizes and layouts come back right, with and without page-locked
+// memory; a drain gives that back.
+func TestStagingThroughPinnedMemory(t *testing.T) {
+	for _, lacksPinned := range []bool{false, true} {
+		e, f := newEngine(t)
+		f.lacksPinned = lacksPinned
+		k := getKernel(t, e, "saxpy(a: f32, x: f32[n] @strided, y: inout f32[n] @strided, n: i32 = n)")
+		for _, elements := range []int64{1, 1000, 1<<18 - 16, 1 << 18, 1<<18 + 1, 1 << 19} {
+			x, y := make([]float32, elements), make([]float32, 3*elements)
+			for i := range y {
+				y[i] = float32(i)
+			}
+			want := slices.Clone(y)
+			strided := tensorArg(t, y, cpuDevice, []int64{elements}, []int64{3})
+			require.NoError(t, run(e, k, config(), float(2), tensorArg(t, x, cpuDevice, []int64{elements}, nil), strided))
+			require.Equal(t, want, y, "the fake's kernels do nothing")
+			require.Zero(t, f.alive())
+		}
+		require.Equal(t, !lacksPinned, len(f.pinned) == 1, "one launch at a time needs one room")
+		require.NoError(t, e.Drain())
+		require.Empty(t, f.pinned)
+	}
+}
+
+// The kernel's results come out of the room, and only the tensor's own elements are written.
+func TestWhatAKernelWroteComesBackThroughPinnedMemory(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n], y: inout f32[n] @strided, n: i32 = n)")
+	x, y := make([]float32, 4), []float32{1, -1, 2, -1, 3, -1, 4}
+	f.copiesBack = func(block []byte) { clear(block) } // as if the kernel had written zeros
+	require.NoError(t, run(e, k, config(), float(2), tensorArg(t, x, cpuDevice, []int64{4}, nil), tensorArg(t, y, cpuDevice, []int64{4}, []int64{2})))
+	require.Equal(t, []float32{0, -1, 0, -1, 0, -1, 0}, y)
+}
+
+// No more than so many rooms are page-locked, and a launch that finds none goes without.
+func TestRoomsAreBounded(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, saxpyPrototype)
+	var launches sync.WaitGroup
+	for range 64 {
+		launches.Add(1)
+		go func() {
+			defer launches.Done()
+			x, y := tensorArg(t, []float32{1, 2}, cpuDevice, []int64{2}, nil), tensorArg(t, []float32{3, 4}, cpuDevice, []int64{2}, nil)
+			for range 20 {
+				assert.NoError(t, run(e, k, config(), float(2), x, y))
+			}
+		}()
+	}
+	launches.Wait()
+	require.LessOrEqual(t, len(f.pinned), 32)
+	require.Zero(t, f.alive())
 }
