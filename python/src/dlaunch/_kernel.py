@@ -241,12 +241,13 @@ class Kernel:
 
         grid: blocks; block: threads; cluster: blocks; each an int or up to three. shared: dynamic shared memory, in
         bytes. stream: an int, a dlaunch.Stream, an object with __cuda_stream__, a torch or CuPy stream; None takes the
-        current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil keeps
-        the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can dead-lock if
-        the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver about the memory of
-        every tensor: freed, another device's, the host's, or ending before the tensor does is a TensorError. empty_ok
-        makes a 0 in grid or block a launch that does nothing. The result keeps the kernel's handle, but not past close(), and the stream. The kernel remembers
-        what it gave for its latest configurations. ConfigError if a value is wrong.
+        current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil
+        keeps the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can
+        dead-lock if the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver
+        about the memory of every tensor: freed, another device's, the host's, or ending before the tensor does
+        is a TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. The result keeps the
+        kernel's handle, but not past close(), and the stream. The kernel remembers what it gave for its latest
+        configurations. ConfigError if a value is wrong.
         """
         if check not in (None, "pointers"):
             raise ArgumentError(f"check is {check!r}; 'pointers' or None is wanted")
