@@ -28,7 +28,7 @@ static int32_t look_up(uint64_t address, allocation *a) {
 }
 
 /* Memory that was mapped piece by piece (cuMemMap) has neither context nor pool, and
- * the driver tells of each piece; all other allocations are alone. */
+ * the driver gives all that was reserved for its range, mapped or not (seen: 580). */
 static bool is_mapped(const allocation *a) { return a->context == NULL && a->pool == NULL; }
 
 static int32_t refuse_driver(dl_fault *fault, int32_t code) {
@@ -47,18 +47,17 @@ int32_t dl_check_pointer(const dl_range *range, const DLDevice *device, bool pee
   if (device->device_type == kDLCUDA && !a.managed && !peer && a.device != device->device_id) {
     return dl_refuse(fault, DL_POINTER_DEVICE, -1, a.device, device->device_id);
   }
-  if (range->low < a.start && !is_mapped(&a)) {
+  if (range->low < a.start) {
     return dl_refuse(fault, DL_POINTER_RANGE, 0, (int64_t)(a.start - range->low), (int64_t)a.size);
   }
-  allocation first = a;
-  while (range->high > a.start + a.size) {
-    allocation next = {0};
-    if (is_mapped(&a) && a.size != 0) code = look_up(a.start + a.size, &next);
+  if (range->high - a.start > a.size) {
+    return dl_refuse(fault, DL_POINTER_RANGE, 1, (int64_t)(range->high - a.start - a.size), (int64_t)a.size);
+  }
+  const uint64_t ends[] = {range->low, range->high - 1};
+  for (int32_t i = 0; i < 2 && is_mapped(&a); i++) {
+    code = look_up(ends[i], &a);
     if (code != 0) return refuse_driver(fault, code);
-    if (next.type != first.type || next.device != first.device || !is_mapped(&next)) {
-      return dl_refuse(fault, DL_POINTER_RANGE, 1, (int64_t)(range->high - a.start - a.size), (int64_t)first.size);
-    }
-    a = next;
+    if (a.type == 0) return dl_refuse(fault, DL_POINTER_GONE, -1, (int64_t)ends[i], 0);
   }
   return DL_OK;
 }

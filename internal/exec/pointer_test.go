@@ -17,9 +17,7 @@ func TestCheckPointers(t *testing.T) {
 	others := exectest.Memory{Start: start, Size: size, Type: 2, Device: 1}
 	othersManaged := exectest.Memory{Start: start, Size: size, Type: 2, Device: 1, Managed: true}
 	locked := exectest.Memory{Start: start, Size: size, Type: 1}
-	piece := func(i uint64) exectest.Memory {
-		return exectest.Memory{Start: start + i*size, Size: size, Type: 2, Mapped: true}
-	}
+	mapped := exectest.Memory{Start: start, Size: size, Type: 2, Mapped: true, Hole: start + 200} // of which the second half is not
 	type memories = []exectest.Memory
 	past := func(bytes int64) exec.Fault {
 		return exec.Fault{Reason: exec.PointerRange, Axis: 1, Found: bytes, Wanted: size}
@@ -42,9 +40,10 @@ func TestCheckPointers(t *testing.T) {
 		"no elements":            {address: 0x8, memory: memories{one}},
 		"no elements, no memory": {},
 		"a neighbour":            {address: start, count: 101, memory: memories{one, {Start: start + size, Size: size, Type: 2}}, fault: past(4)},
-		"mapped in pieces":       {address: start + 4, count: 299, memory: memories{piece(0), piece(1), piece(2)}},
-		"mapped, one more":       {address: start + 4, count: 300, memory: memories{piece(0), piece(1), piece(2)}, fault: past(4)},
-		"mapped, a hole":         {address: start, count: 300, memory: memories{piece(0), piece(2)}, fault: past(800)},
+		"mapped":                 {address: start, count: 50, memory: memories{mapped}},
+		"mapped, one more":       {address: start, count: 51, memory: memories{mapped}, fault: exec.Fault{Reason: exec.PointerGone, Found: start + 203}},
+		"mapped, backwards":      {address: start, count: 2, stride: -1, memory: memories{mapped}, fault: exec.Fault{Reason: exec.PointerRange, Found: 4, Wanted: size}},
+		"mapped, past the range": {address: start + 196, count: 52, memory: memories{mapped}, fault: past(4)},
 		"freed":                  {address: start, count: 1, fault: exec.Fault{Reason: exec.PointerGone, Found: start}},
 		"the host's":             {address: start, count: 1, memory: memories{locked}, fault: exec.Fault{Reason: exec.PointerMemory, Found: 1, Wanted: 2}},
 		"page-locked":            {address: start, count: 1, deviceType: pinned, memory: memories{locked}},

@@ -42,7 +42,7 @@ def test_freed_memory(saxpy: dlaunch.Kernel, memory: dlaunch.DeviceArray) -> Non
     gone = Claims(other.ptr, 100, other.__dlpack_device__())
     other.close()
     for _ in range(2):
-        with pytest.raises(dlaunch.TensorError, match="knows no memory at its address 0x[0-9a-f]+: it was freed"):
+        with pytest.raises(dlaunch.TensorError, match="knows no memory at 0x[0-9a-f]+, .*: it was freed"):
             saxpy.launch(2.0, gone, memory, grid=1, block=128, check="pointers")
 
 

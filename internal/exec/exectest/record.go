@@ -66,12 +66,12 @@ static int launch_and_die(uint64_t kernel, const void *config) {
 }
 
 // The memory that cuPointerGetAttributes knows.
-static struct memory { uint64_t start, size; uint32_t type, managed; int32_t device; uint64_t context; } memories[4];
+static struct memory { uint64_t start, size; uint32_t type, managed; int32_t device; uint64_t context, hole; } memories[4];
 static int32_t look_up_answer;
 
 static int32_t look_up(uint32_t count, const int32_t *ids, void **to, uint64_t address) {
 	for (int m = 0; m < 4; m++) {
-		if (address - memories[m].start >= memories[m].size) continue;
+		if (address - memories[m].start >= memories[m].size || address >= memories[m].hole) continue;
 		for (uint32_t i = 0; i < count; i++) {
 			switch (ids[i]) {
 			case 1: *(uint64_t *)to[i] = memories[m].context; break;
@@ -114,7 +114,8 @@ type Memory struct {
 	Type        uint32 // CUmemorytype: 1 host, 2 device
 	Managed     bool
 	Device      int32
-	Mapped      bool // by cuMemMap: without a context
+	Mapped      bool   // by cuMemMap: without a context
+	Hole        uint64 // from where on nothing is mapped; 0: all is
 }
 
 // LookUp is the address of a function like cuPointerGetAttributes, which knows of
@@ -133,6 +134,9 @@ func Know(memories ...Memory) {
 			}
 			if m.Mapped {
 				c.context = 0
+			}
+			if c.hole = C.uint64_t(m.Hole); m.Hole == 0 {
+				c.hole = 1<<64 - 1
 			}
 		}
 		C.know(C.int(i), c)
