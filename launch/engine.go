@@ -36,6 +36,7 @@ type Engine struct {
 	unloads  exec.Deferred // of kernels and libraries: an unload waits for running kernels
 	frees    frees
 	retired  retired
+	graphs   graphs
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 
@@ -92,7 +93,7 @@ func (e *Engine) openDriver() {
 	}
 	exec.SetDriver(exec.Driver{
 		Launch: d.API.LaunchKernelEx, CtxGetCurrent: d.API.CtxGetCurrent, CtxSetCurrent: d.API.CtxSetCurrent,
-		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx,
+		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx, StreamIsCapturing: d.API.StreamIsCapturing,
 		DeviceType: d.DeviceType, Devices: count, MemoryBase: d.MemoryBase, MemorySize: d.MemorySize,
 	})
 }
