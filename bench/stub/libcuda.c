@@ -36,7 +36,6 @@ enum {
   INVALID_DEVICE = 101,
   INVALID_CONTEXT = 201,
   NOT_FOUND = 500,
-  NOT_SUPPORTED = 801,
 };
 
 enum { STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_PARAMETER_BYTES = 32764 };
@@ -331,33 +330,6 @@ result cuStreamGetCtx(void *stream, void **context) {
   return SUCCESS;
 }
 
-result cuStreamIsCapturing(void *stream, int *capturing) {
-  (void)stream;
-  return give(capturing, 0);
-}
-
-/* No graph comes of anything here, so nobody has a user object to give it. */
-result cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void **dependencies,
-                                 size_t *num_dependencies) {
-  (void)stream, (void)id, (void)graph, (void)dependencies, (void)num_dependencies;
-  return give(status, 0);
-}
-
-result cuUserObjectCreate(void **object, void *data, void *destroy, unsigned references, unsigned flags) {
-  (void)object, (void)data, (void)destroy, (void)references, (void)flags;
-  return NOT_SUPPORTED;
-}
-
-result cuUserObjectRelease(void *object, unsigned count) {
-  (void)object, (void)count;
-  return NOT_SUPPORTED;
-}
-
-result cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags) {
-  (void)graph, (void)object, (void)count, (void)flags;
-  return NOT_SUPPORTED;
-}
-
 result cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   (void)stream, (void)event, (void)flags;
   return SUCCESS;
@@ -398,6 +370,10 @@ result cuEventElapsedTime(float *milliseconds, void *start, void *end) {
   *milliseconds = 0;
   return SUCCESS;
 }
+
+/* ---- graphs */
+
+#include "graphs.h"
 
 /* ---- memory */
 

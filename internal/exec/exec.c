@@ -9,6 +9,7 @@ dl_driver dl_the_driver;
 /* CUlaunchAttributeID of cuda.h 12.0 */
 enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
 enum { CAPTURE_ACTIVE = 1 }; /* CUstreamCaptureStatus */
+enum { CAPTURED = -1 };      /* in place of a CUresult */
 /* CU_LAUNCH_PARAM_* keys of the `extra` list */
 #define PARAM_END ((void *)0)
 #define PARAM_BUFFER ((void *)1)
@@ -265,13 +266,14 @@ static bool borrow_context(uint64_t stream, int32_t device, void **former) {
   return driver->ctx_set_current(wanted) == 0;
 }
 
-/* The legacy default stream cannot be captured. A capture that has failed is left
- * to the launch, which says so. */
-static bool is_captured(uint64_t stream) {
+/* Whether a graph that captures the stream has still to hold what is launched. The
+ * legacy default stream cannot be captured; a capture that has failed is left to
+ * the launch, which says so. */
+static __attribute__((noinline)) bool is_captured(uint64_t stream) {
   const dl_driver *driver = &dl_the_driver;
   int32_t status;
-  return stream > LEGACY_STREAMS && driver->stream_is_capturing != NULL &&
-         driver->stream_is_capturing((void *)(uintptr_t)stream, &status) == 0 && status == CAPTURE_ACTIVE;
+  return driver->stream_is_capturing != NULL && driver->stream_is_capturing((void *)(uintptr_t)stream, &status) == 0 &&
+         status == CAPTURE_ACTIVE;
 }
 
 static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
@@ -283,12 +285,13 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   void *former = NULL;
   bool borrowed = borrow_context(config->stream, device, &former);
   void *state = hooks ? hooks->before() : NULL;
-  bool must_hold = !pack->held && is_captured(config->stream);
-  int32_t code = must_hold ? 0 : dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  int32_t code = config->stream > LEGACY_STREAMS && !pack->held && is_captured(config->stream)
+                     ? CAPTURED
+                     : dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
   if (hooks) hooks->after(state);
   if (borrowed) dl_the_driver.ctx_set_current(former);
-  if (__builtin_expect(must_hold, 0)) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   if (code == 0) return DL_OK;
+  if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;
   return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
@@ -299,9 +302,9 @@ typedef struct request {
   const dlaunch_config *config;
   const dlaunch_arg *args;
   uint32_t num_args;
+  bool held;
   const dl_hooks *hooks;
   const uint64_t *scratch;
-  bool held;
 } request;
 
 /* Closed handles come before any other fault of a call. */
@@ -398,12 +401,12 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
 
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, hooks, NULL, false};
+  request r = {kernel, config, args, num_args, false, hooks, NULL};
   return execute(&r, true, fault);
 }
 
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                          const uint64_t *scratch, bool held, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, NULL, scratch, held};
+  request r = {kernel, config, args, num_args, held, NULL, scratch};
   return execute(&r, false, fault);
 }

@@ -359,8 +359,8 @@ typedef struct dl_pack {
   int64_t *sizes;
   uint64_t stream;         /* as the caller gave it */
   int32_t device;          /* of the first device tensor; -1 */
-  const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
   bool held;               /* a graph holds what is launched */
+  const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
   dl_range *ranges;        /* NULL unless the launch is simulated */
   uint32_t num_ranges;
 } dl_pack;
