@@ -480,6 +480,14 @@ typedef struct dlaunch_config {
  * nothing waits for the GPU (but the driver does, when some thousand launches
  * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
  *
+ * On a stream that is being captured, the launch becomes part of a CUDA graph, which
+ * then holds the kernel, the arrays and tensors whose handles are among the
+ * arguments, and the arrays in whose memory the other tensors lie (slices, exported
+ * ones): they may be closed before the graph runs, and go in a call after it and all
+ * that was instantiated from it are destroyed and have run. Other tensors' memory is
+ * kept alive by you until then. A host tensor is refused, and a driver without
+ * user objects is DLAUNCH_ERROR_UNSUPPORTED.
+ *
  * err->argument is the index in args that is at fault.
  */
 dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
@@ -638,7 +646,7 @@ dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err);
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err);
 
 /* dlaunch_drain finishes what closing left: it waits for the work that still
- * uses closed things, and frees them. */
+ * uses closed things, and frees them. What a CUDA graph holds stays. */
 dlaunch_status dlaunch_drain(dlaunch_error *err);
 
 /*
@@ -646,6 +654,8 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
  *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label", "open", "held_by"}...],
  *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
+ * `pending` counts what is closed and waits for launches, devices or graphs. A
+ * launch that a CUDA graph holds is a handle of kind "graph", which is never open.
  */
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);
 

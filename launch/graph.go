@@ -96,11 +96,9 @@ func (c *call) newHold() (exec.Hold, error) {
 		kernel.Drop()
 		return 0, err
 	}
+	_, _ = e.table.Close(entry.Handle, handles.Graph) // nobody else can have
 	id := uint64(entry.Handle)
 	record, err := exec.NewHold(id)
-	if err == nil {
-		_, err = e.table.Close(entry.Handle, handles.Graph)
-	}
 	if err != nil {
 		entry.Drop()
 		kernel.Drop()

@@ -266,9 +266,8 @@ static bool borrow_context(uint64_t stream, int32_t device, void **former) {
   return driver->ctx_set_current(wanted) == 0;
 }
 
-/* Whether a graph that captures the stream has still to hold what is launched. The
- * legacy default stream cannot be captured; a capture that has failed is left to
- * the launch, which says so. */
+/* A capture that has failed is left to the launch, which says so. Not inlined: it
+ * would cost the launches that need not ask. */
 static __attribute__((noinline)) bool is_captured(uint64_t stream) {
   const dl_driver *driver = &dl_the_driver;
   int32_t status;
@@ -285,6 +284,7 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   void *former = NULL;
   bool borrowed = borrow_context(config->stream, device, &former);
   void *state = hooks ? hooks->before() : NULL;
+  /* The legacy default stream cannot be captured. */
   int32_t code = config->stream > LEGACY_STREAMS && !pack->held && is_captured(config->stream)
                      ? CAPTURED
                      : dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
