@@ -284,10 +284,11 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   void *former = NULL;
   bool borrowed = borrow_context(config->stream, device, &former);
   void *state = hooks ? hooks->before() : NULL;
-  /* The legacy default stream cannot be captured. */
-  int32_t code = config->stream > LEGACY_STREAMS && !pack->held && is_captured(config->stream)
-                     ? CAPTURED
-                     : dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  int32_t code = CAPTURED;
+  /* The legacy default stream cannot be. */
+  if (__builtin_expect(config->stream <= LEGACY_STREAMS || pack->held || !is_captured(config->stream), 1)) {
+    code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  }
   if (hooks) hooks->after(state);
   if (borrowed) dl_the_driver.ctx_set_current(former);
   if (code == 0) return DL_OK;

@@ -34,7 +34,8 @@ class Driver:
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL("libcuda.so.1")
-        context = ctypes.c_void_p()
+        self.former, context = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuCtxGetCurrent", ctypes.byref(self.former))
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
         self.call("cuCtxSetCurrent", context)
 
@@ -66,7 +67,9 @@ class Driver:
 @pytest.fixture
 def driver() -> Iterator[Driver]:
     dlaunch.driver_info()
-    yield Driver()
+    found = Driver()
+    yield found
+    found.call("cuCtxSetCurrent", found.former)
     wait_for_graphs()
     assert dlaunch.report()["pending"] == 0
 
