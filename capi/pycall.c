@@ -233,20 +233,6 @@ static const known_type *learn(callable *c, PyObject *type) {
 
 /* ---- the call */
 
-static const char *why(int32_t reason) {
-  switch (reason) {
-    case DL_LIMITS:
-      return "first on a device";
-    case DL_SHARED:
-      return "shared memory opt-in";
-    case DL_HOST:
-      return "host tensor";
-    case DL_ATTENTION:
-      return "attention";
-  }
-  return "refused";
-}
-
 static PyObject *leave(const callable *c, PyObject *const *args, Py_ssize_t n, const char *reason) {
   const dl_python *py = c->py;
   py->PyErr_Clear(); /* of a conversion: the other way will say it in its own words */
@@ -366,7 +352,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
   int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, c->holds_lock ? NULL : &c->hooks, &fault);
   if (__builtin_expect(reason == DL_OK, 1)) return none(py);
   if (reason == DL_DRIVER) return raise_driver_error(c, config, args, (uint32_t)n, &fault);
-  return leave(c, objects, n, why(reason));
+  return leave(c, objects, n, dl_reason_name(reason));
 }
 
 /* ---- making one */

@@ -13,11 +13,12 @@ const (
 	Array   Kind = 4
 	Stream  Kind = 5
 	Event   Kind = 6
+	Graph   Kind = 7 // a launch that a CUDA graph holds: never the user's
 )
 
 var kindNames = [...]string{
 	Any: "handle", Library: "library", Kernel: "kernel", Tensor: "tensor",
-	Array: "array", Stream: "stream", Event: "event",
+	Array: "array", Stream: "stream", Event: "event", Graph: "graph",
 }
 
 // String gives the kind's name as messages and reports spell it.

@@ -30,6 +30,20 @@ func (t *Table) Live() map[Kind]int {
 	return live
 }
 
+// Select gives the entries of a kind, closed ones too, whose values are wanted;
+// wanted is called with the lock held. It adds no references.
+func (t *Table) Select(kind Kind, wanted func(value any) bool) []*Entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found []*Entry
+	for _, s := range t.slots {
+		if e := s.entry; e != nil && e.references > 0 && e.Kind == kind && wanted(e.Value) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
 // Entries lists all that is not released yet, closed or not, in the order in
 // which it was opened.
 func (t *Table) Entries() []Info {

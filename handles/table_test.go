@@ -95,12 +95,29 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 
-	for _, kind := range []handles.Kind{handles.Any, 7, 255} {
+	for _, kind := range []handles.Kind{handles.Any, 31, 255} {
 		_, err := table.Open(kind, "", nil, nil)
 		var e *status.Error
 		require.True(t, errors.As(err, &e))
 		require.Equal(t, status.Internal, e.Code)
 	}
+}
+
+func TestSelect(t *testing.T) {
+	table := handles.New()
+	closed := open(t, table, handles.Array, "closed and held", nil)
+	holder := open(t, table, handles.Graph, "", nil, closed)
+	gone := open(t, table, handles.Array, "gone", nil)
+	array := open(t, table, handles.Array, "x", nil)
+	for _, e := range []*handles.Entry{closed, gone} {
+		_, err := table.Close(e.Handle, handles.Array)
+		require.NoError(t, err)
+		e.Drop()
+	}
+	all := func(any) bool { return true }
+	require.Equal(t, []*handles.Entry{closed, array}, table.Select(handles.Array, all))
+	require.Equal(t, []*handles.Entry{holder}, table.Select(handles.Graph, all))
+	require.Empty(t, table.Select(handles.Array, func(any) bool { return false }))
 }
 
 func TestGetFindsAnyKind(t *testing.T) {

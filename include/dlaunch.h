@@ -486,6 +486,14 @@ typedef struct dlaunch_config {
  * was freed, is the host's or another device's, or ends before the tensor does, is
  * DLAUNCH_ERROR_TENSOR.
  *
+ * On a stream that is being captured, the launch becomes part of a CUDA graph, which
+ * then holds the kernel, the arrays and tensors whose handles are among the
+ * arguments, and the arrays in whose memory the other tensors lie (slices, exported
+ * ones): they may be closed before the graph runs, and go in a call after it and all
+ * that was instantiated from it are destroyed and have run. Other tensors' memory is
+ * kept alive by you until then. A host tensor is refused, and a driver without
+ * user objects is DLAUNCH_ERROR_UNSUPPORTED.
+ *
  * err->argument is the index in args that is at fault.
  */
 dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,
@@ -644,7 +652,7 @@ dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err);
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err);
 
 /* dlaunch_drain finishes what closing left: it waits for the work that still
- * uses closed things, and frees them. */
+ * uses closed things, and frees them. What a CUDA graph holds stays. */
 dlaunch_status dlaunch_drain(dlaunch_error *err);
 
 /*
@@ -652,6 +660,8 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
  *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label", "open", "held_by"}...],
  *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
+ * `pending` counts what is closed and waits for launches, devices or graphs. A
+ * launch that a CUDA graph holds is a handle of kind "graph", which is never open.
  */
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);
 

@@ -91,7 +91,7 @@ func (e *Engine) allocate(a *array) error {
 	if err := e.poisoned(); err != nil {
 		return err
 	}
-	e.deferred.Reclaim()
+	e.reclaim()
 	e.runFinished()
 	err := e.on(a.device, func(d *device) error {
 		r := e.allocateNow(d, a)

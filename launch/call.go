@@ -9,8 +9,8 @@ import (
 	"dlaunch/internal/status"
 )
 
-// maxMends bounds how often one launch is mended: limits, shared memory, staging
-// and scratch once each, and once for each unload that comes between.
+// maxMends bounds how often one launch is mended: limits, shared memory, staging,
+// scratch and holds once each, and once for each unload that comes between.
 const maxMends = 4096
 
 // call is one launch that the executor did not do by itself.
@@ -24,6 +24,7 @@ type call struct {
 	place   *place
 	staged  []*hostTensor
 	scratch []uint64 // an address for each derived parameter, once it is there
+	isHeld  bool     // by the graph that the launch is captured into
 	memory  []orderedMemory
 	room    room             // page-locked, of which staged memory has parts
 	buffers []*exec.Buffer   // host memory that results are copied to
@@ -49,9 +50,17 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 		if err := c.mend(fault); err != nil {
 			return err
 		}
-		fault = exec.LaunchAgain(uint64(h), c.config, c.args, c.scratch)
+		fault = c.launchAgain()
 	}
 	return status.Errorf(status.Internal, "kernel %q could not be prepared (reason %d)", c.kernel.name, fault.Reason)
+}
+
+func (c *call) launchAgain() exec.Fault {
+	again := exec.LaunchAgain
+	if c.isHeld {
+		again = exec.LaunchHeld
+	}
+	return again(uint64(c.entry.Handle), c.config, c.args, c.scratch)
 }
 
 // mend removes what the executor stopped at, or explains why it stays.
@@ -75,6 +84,8 @@ func (c *call) mend(fault exec.Fault) error {
 		return c.stage()
 	case exec.Scratch:
 		return c.giveScratch()
+	case exec.Captured:
+		return c.holdCaptured()
 	case exec.DriverRefused:
 		return c.explainDriver(fault)
 	}

@@ -41,6 +41,7 @@ func (e *Engine) Close(h handles.Handle, kind handles.Kind) error {
 		return err
 	}
 	exec.Unpublish(uint64(h))
+	e.dropEnded()
 	if mayWait(kind) {
 		e.dropRetired()
 		e.unloads.Retire(entry.Drop)
@@ -61,6 +62,7 @@ func (e *Engine) Retire(h handles.Handle) error {
 		return err
 	}
 	exec.Unpublish(uint64(h))
+	e.dropEnded()
 	if !mayWait(entry.Kind) {
 		e.deferred.Retire(entry.Drop)
 		return nil
@@ -78,10 +80,10 @@ func (e *Engine) Retire(h handles.Handle) error {
 	return nil
 }
 
-// letGo drops a reference without ending a library in this call.
-func (e *Engine) letGo(library *handles.Entry) {
-	if !library.DropUnlessLast() { // its owner has closed it meanwhile
-		e.leaveForLater(library)
+// letGo drops a library or a kernel without ending a library in this call.
+func (e *Engine) letGo(entry *handles.Entry) {
+	if !entry.DropUnlessLast() { // its owner has closed it
+		e.leaveForLater(entry)
 	}
 }
 
@@ -106,7 +108,7 @@ func (e *Engine) dropRetired() {
 // Drain finishes all that closing left: it waits for the devices' work.
 func (e *Engine) Drain() error {
 	exec.AwaitLaunches()
-	e.deferred.Reclaim() // which may leave libraries for later: now
+	e.reclaim() // which may leave libraries for later: now
 	e.dropRetired()
 	e.runAllFinished()
 	for index := range e.devices {
@@ -124,5 +126,5 @@ func (e *Engine) Drain() error {
 func (e *Engine) pending() int {
 	e.retired.mu.Lock()
 	defer e.retired.mu.Unlock()
-	return e.deferred.Pending() + e.unloads.Pending() + e.pendingFrees() + len(e.retired.entries)
+	return e.deferred.Pending() + e.unloads.Pending() + e.pendingFrees() + len(e.retired.entries) + e.heldByGraphs()
 }

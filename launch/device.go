@@ -151,7 +151,7 @@ func (e *Engine) MemoryInfo(index int) (free, total uint64, err error) {
 
 // Synchronize waits until all work of a device is done.
 func (e *Engine) Synchronize(index int) error {
-	e.deferred.Reclaim()
+	e.reclaim()
 	return e.on(index, func(*device) error {
 		return e.afterIdle(index, func() error {
 			if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {

@@ -38,6 +38,7 @@ type Engine struct {
 	frees    frees
 	retired  retired
 	rooms    rooms
+	graphs   graphs
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 
@@ -94,7 +95,8 @@ func (e *Engine) openDriver() {
 	}
 	exec.SetDriver(exec.Driver{
 		Launch: d.API.LaunchKernelEx, CtxGetCurrent: d.API.CtxGetCurrent, CtxSetCurrent: d.API.CtxSetCurrent,
-		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx, PointerGetAttributes: d.API.PointerGetAttributes, Checks: d.Checks,
+		CtxGetDevice: d.API.CtxGetDevice, StreamGetCtx: d.API.StreamGetCtx, StreamIsCapturing: d.API.StreamIsCapturing,
+		PointerGetAttributes: d.API.PointerGetAttributes, Checks: d.Checks,
 		DeviceType: d.DeviceType, Devices: count, MemoryBase: d.MemoryBase, MemorySize: d.MemorySize,
 	})
 }

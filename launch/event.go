@@ -111,7 +111,7 @@ func (e *Engine) SynchronizeEvent(h handles.Handle) error {
 		}
 		return nil
 	})
-	e.deferred.Reclaim()
+	e.reclaim()
 	e.runFinished()
 	return err
 }

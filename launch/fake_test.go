@@ -26,6 +26,7 @@ type fake struct {
 	pinner      runtime.Pinner
 	context     atomic.Uint64
 	capturing   bool
+	graph       fakeGraph
 	retained    [2]bool      // the devices' contexts
 	elsewhere   bool         // another thread captures ...
 	lost        bool         // ... which what is not relaxed ends
@@ -36,12 +37,13 @@ type fake struct {
 	log         string        // what the compiler logs then
 	logTo       []byte
 	allocates   driver.Result
+	noPools     bool
 	syncs       driver.Result
 	events      driver.Result // what asking for an event answers
-	gone        []uint64      // what giveBack heard
 	pinned      []uintptr     // page-locked memory
 	lacksPinned bool
 	copiesBack  func(block []byte) // sees what comes back from the device
+	gone        []uint64           // what giveBack heard
 	params      [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 }
 
@@ -60,7 +62,7 @@ func (f *fake) api() *driver.API {
 	const ok = driver.ResultSuccess
 	attributes := map[int32]int32{1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 1<<31 - 1, 6: 65535, 7: 65535, 8: 49152, 97: fakeSharedOptIn, 75: 9, 76: 0}
 	return &driver.API{
-		Kind: "cuda", Version: 13000, LaunchKernelEx: exectest.Record(),
+		Kind: "cuda", Version: 13000, LaunchKernelEx: exectest.Record(), StreamIsCapturing: exectest.IsCapturing(),
 		DeviceCount: func() (int, driver.Result) { return 2, ok },
 		DeviceAttribute: func(id int32, _ driver.Device) (int32, driver.Result) {
 			value, known := attributes[id]
@@ -129,11 +131,22 @@ func (f *fake) api() *driver.API {
 		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
 		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
 		EventDestroy:       func(driver.Event) driver.Result { return ok },
-		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
+		StreamCapturing:    func(s driver.Stream) (bool, driver.Result) { return f.capturing || f.graph.captures(s), ok },
 		MemAlloc:           f.alloc,
 		MemFree:            f.free,
-		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
-		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
+		MemAllocAsync: func(n uint64, s driver.Stream) (driver.Address, driver.Result) {
+			f.unsafe(ok)
+			f.graph.note("alloc", s)
+			if f.noPools {
+				return 0, driver.ResultNotSupported
+			}
+			return f.alloc(n)
+		},
+		MemFreeAsync: func(a driver.Address, s driver.Stream) driver.Result {
+			f.unsafe(ok)
+			f.graph.note("free", s)
+			return f.free(a)
+		},
 		MemHostAlloc: func(n uint64) (uintptr, driver.Result) {
 			if f.lacksPinned {
 				return 0, driver.ResultNotSupported
@@ -162,7 +175,8 @@ func (f *fake) api() *driver.API {
 			}
 			return ok
 		},
-		CaptureMode: func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
+		CaptureMode:        func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
+		StreamCaptureGraph: f.graph.of, UserObjectCreate: f.graph.create, UserObjectRelease: f.graph.release, GraphRetainUserObject: f.graph.retain,
 	}
 }
 

@@ -72,6 +72,7 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 	if err := e.poisoned(); err != nil {
 		return 0, err
 	}
+	e.reclaim()
 	e.dropRetired()
 	lib := &library{label: label}
 	if lib.image, err = examine(image, api.Version); err != nil {

@@ -14,23 +14,13 @@ type reasons struct {
 	counts map[string]uint64
 }
 
-// reasonNames are the report's words; what is not here was refused.
-var reasonNames = map[exec.Reason]string{
-	exec.Attention: "attention", exec.NoLimits: "first on a device", exec.Shared: "shared memory opt-in", exec.Host: "host tensor", exec.Scratch: "scratch memory",
-	exec.DriverRefused: "driver error",
-}
-
 func (r *reasons) add(reason exec.Reason) {
-	name, mended := reasonNames[reason]
-	if !mended {
-		name = "refused"
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.counts == nil {
 		r.counts = map[string]uint64{}
 	}
-	r.counts[name]++
+	r.counts[reason.String()]++
 }
 
 type report struct {

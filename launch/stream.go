@@ -104,7 +104,7 @@ func (e *Engine) SynchronizeStream(number uint64) error {
 		}
 		return nil
 	})
-	e.deferred.Reclaim()
+	e.reclaim()
 	e.runFinished()
 	return err
 }

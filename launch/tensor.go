@@ -24,7 +24,7 @@ const noDevice = -1
 // read by view; from now on, unless this fails, giveBack hears when it is not needed
 // any more.
 func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, error) {
-	e.deferred.Reclaim()
+	e.reclaim()
 	e.runFinished()
 	address := view.Address
 	if view.Size == 0 {

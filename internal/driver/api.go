@@ -15,6 +15,9 @@ type (
 	Stream  uint64  // 0 and 1 legacy default stream, 2 per-thread default stream
 	Event   uintptr
 	Address uint64 // a CUdeviceptr
+
+	Graph      uintptr
+	UserObject uintptr
 )
 
 // JITOption is one CUjit_option and its value: a scalar, or the address of
@@ -88,11 +91,19 @@ type API struct {
 	// 1 thread-local, 2 relaxed) and gives the former one.
 	CaptureMode func(mode int32) (int32, Result)
 
+	// A user object calls destroy, a C function of one pointer, with data on a
+	// thread of the driver's, when nothing refers to it any more: neither a graph
+	// nor what was instantiated from one.
+	StreamCaptureGraph    func(stream Stream) (Graph, Result)              // 0 if there is no capture that works; 11.3
+	UserObjectCreate      func(data, destroy uintptr) (UserObject, Result) // with one reference; 11.3
+	UserObjectRelease     func(object UserObject) Result                   // drops the reference; 11.3
+	GraphRetainUserObject func(graph Graph, object UserObject) Result      // moves the reference to the graph; 11.3
+
 	// What the executor calls from C: addresses of C functions with the
 	// signatures of cuLaunchKernelEx, cuCtxGetCurrent, cuCtxSetCurrent,
-	// cuCtxGetDevice, cuStreamGetCtx and cuPointerGetAttributes. The simulator leaves
-	// them 0, and capi puts in its own.
-	LaunchKernelEx, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, PointerGetAttributes uintptr
+	// cuCtxGetDevice, cuStreamGetCtx, cuStreamIsCapturing and cuPointerGetAttributes.
+	// The simulator leaves them 0, and capi puts in its own.
+	LaunchKernelEx, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, StreamIsCapturing, PointerGetAttributes uintptr
 }
 
 // Attributes of devices and kernels that dlaunch asks for (CUdevice_attribute

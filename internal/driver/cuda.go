@@ -14,12 +14,14 @@ func fill(s *symbols) *API {
 	fillLibraries(a, s)
 	fillStreams(a, s)
 	fillMemory(a, s)
+	fillGraphs(a, s)
 	a.LaunchKernelEx = s.required("cuLaunchKernelEx").address
 	a.CtxGetCurrent = s.required("cuCtxGetCurrent").address
 	a.CtxSetCurrent = s.required("cuCtxSetCurrent").address
 	a.CtxGetDevice = s.required("cuCtxGetDevice").address
 	a.StreamGetCtx = s.required("cuStreamGetCtx").address
 	a.PointerGetAttributes = s.required("cuPointerGetAttributes").address
+	a.StreamIsCapturing = s.required("cuStreamIsCapturing").address
 	return a
 }
 

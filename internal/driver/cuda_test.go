@@ -83,6 +83,11 @@ var calls = map[string]call{
 	"CopyHostToDevice": {answered(func(a *API) Result { return a.CopyHostToDevice(anAddress, 0x7000, aSize, 2) }), "cuMemcpyHtoDAsync_v2", []uint64{anAddress, 0x7000, aSize, 2}, "", nil},
 	"CopyDeviceToHost": {answered(func(a *API) Result { return a.CopyDeviceToHost(0x7000, anAddress, aSize, 2) }), "cuMemcpyDtoHAsync_v2", []uint64{0x7000, anAddress, aSize, 2}, "", nil},
 
+	"StreamCaptureGraph":    {func(a *API) []any { return two(a.StreamCaptureGraph(0x7001)) }, "cuStreamGetCaptureInfo_v2", []uint64{0x7001, 0, 0, 0}, "", []any{Graph(anAddress)}},
+	"UserObjectCreate":      {func(a *API) []any { return two(a.UserObjectCreate(0x7000, anAddress)) }, "cuUserObjectCreate", []uint64{0x7000, anAddress, 1, 1}, "", []any{UserObject(anAddress)}},
+	"UserObjectRelease":     {answered(func(a *API) Result { return a.UserObjectRelease(anAddress) }), "cuUserObjectRelease", []uint64{anAddress, 1}, "", nil},
+	"GraphRetainUserObject": {answered(func(a *API) Result { return a.GraphRetainUserObject(0x7000, anAddress) }), "cuGraphRetainUserObject", []uint64{0x7000, anAddress, 1, 1}, "", nil},
+
 	"CaptureMode": {func(a *API) []any { return two(a.CaptureMode(2)) }, "cuThreadExchangeStreamCaptureMode", []uint64{2}, "", []any{int32(1)}},
 }
 
@@ -135,7 +140,8 @@ func TestMissingOptionalFunctions(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"cuCtxGetId (12.0)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
 		"cuLibraryGetKernelCount (12.4)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
-		"cuThreadExchangeStreamCaptureMode (10.1)",
+		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
+		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",
 	}, api.Missing)
 	for _, entry := range api.Missing {
 		function, _, _ := strings.Cut(entry, " ")
@@ -145,6 +151,16 @@ func TestMissingOptionalFunctions(t *testing.T) {
 				require.Equal(t, ResultNotSupported, got[len(got)-1], name)
 			}
 		}
+	}
+}
+
+// Where nothing is captured, or the capture has failed, the graph means nothing.
+func TestCapturesWithoutAGraph(t *testing.T) {
+	api, _ := openStub(t)
+	for _, stream := range []Stream{0x7000, 0x7002} { // the stub's status: none, invalidated
+		graph, r := api.StreamCaptureGraph(stream)
+		require.Equal(t, ResultSuccess, r)
+		require.Zero(t, graph)
 	}
 }
 

@@ -8,12 +8,14 @@ dl_driver dl_the_driver;
 
 /* CUlaunchAttributeID of cuda.h 12.0 */
 enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
+enum { CAPTURE_ACTIVE = 1 }; /* CUstreamCaptureStatus */
+enum { CAPTURED = -1 };      /* in place of a CUresult */
 /* CU_LAUNCH_PARAM_* keys of the `extra` list */
 #define PARAM_END ((void *)0)
 #define PARAM_BUFFER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 
-enum { DEFAULT_STREAMS = 2, SMALL_PARAMS = 4096, LARGE_PARAMS = 32768 };
+enum { LEGACY_STREAMS = 1, DEFAULT_STREAMS = 2, SMALL_PARAMS = 4096, LARGE_PARAMS = 32768 };
 
 /* ---------------------------------------------------------------- arguments */
 
@@ -266,6 +268,15 @@ static bool borrow_context(uint64_t stream, int32_t device, void **former) {
   return driver->ctx_set_current(wanted) == 0;
 }
 
+/* A capture that has failed is left to the launch, which says so. Not inlined: it
+ * would cost the launches that need not ask. */
+static __attribute__((noinline)) bool is_captured(uint64_t stream) {
+  const dl_driver *driver = &dl_the_driver;
+  int32_t status;
+  return driver->stream_is_capturing != NULL && driver->stream_is_capturing((void *)(uintptr_t)stream, &status) == 0 &&
+         status == CAPTURE_ACTIVE;
+}
+
 static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
@@ -275,10 +286,15 @@ static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, c
   void *former = NULL;
   bool borrowed = borrow_context(config->stream, device, &former);
   void *state = hooks ? hooks->before() : NULL;
-  int32_t code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  int32_t code = CAPTURED;
+  /* The legacy default stream cannot be. */
+  if (__builtin_expect(config->stream <= LEGACY_STREAMS || pack->held || !is_captured(config->stream), 1)) {
+    code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  }
   if (hooks) hooks->after(state);
   if (borrowed) dl_the_driver.ctx_set_current(former);
   if (code == 0) return DL_OK;
+  if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;
   return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
@@ -289,6 +305,7 @@ typedef struct request {
   const dlaunch_config *config;
   const dlaunch_arg *args;
   uint32_t num_args;
+  bool held;
   const dl_hooks *hooks;
   const uint64_t *scratch;
 } request;
@@ -352,6 +369,7 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
     dl_pack pack = {                                                                                              \
         .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
     if (r->config != NULL) pack.stream = r->config->stream;                                                       \
+    pack.held = r->held;                                                                                          \
     if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
     return check_and_launch(&pack, r, fault);                                                                     \
   }
@@ -387,12 +405,12 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
 
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, hooks, NULL};
+  request r = {kernel, config, args, num_args, false, hooks, NULL};
   return execute(&r, true, fault);
 }
 
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                         const uint64_t *scratch, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, NULL, scratch};
+                         const uint64_t *scratch, bool held, dl_fault *fault) {
+  request r = {kernel, config, args, num_args, held, NULL, scratch};
   return execute(&r, false, fault);
 }

@@ -61,7 +61,7 @@ const MaxParams = 32764
 
 // Driver is what the executor calls: addresses of C functions.
 type Driver struct {
-	Launch, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, PointerGetAttributes uintptr
+	Launch, CtxGetCurrent, CtxSetCurrent, CtxGetDevice, StreamGetCtx, StreamIsCapturing, PointerGetAttributes uintptr
 
 	DeviceType int32  // the DLDeviceType of its device memory
 	Devices    int    // at most MaxDevices
@@ -81,6 +81,7 @@ func SetDriver(d Driver) {
 	*(*uintptr)(unsafe.Pointer(&t.stream_get_ctx)) = d.StreamGetCtx
 	*(*uintptr)(unsafe.Pointer(&t.pointer_attributes)) = d.PointerGetAttributes
 	t.checks = C.uint32_t(d.Checks)
+	*(*uintptr)(unsafe.Pointer(&t.stream_is_capturing)) = d.StreamIsCapturing
 	t.device_type = C.int32_t(d.DeviceType)
 	t.num_devices = C.int32_t(d.Devices)
 	t.memory_base = C.uint64_t(d.MemoryBase)
@@ -265,9 +266,19 @@ func Unpublish(handle uint64) { C.dl_unpublish(C.uint64_t(handle)) }
 //
 // scratch has an address for each derived parameter, or is nil.
 func LaunchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64) Fault {
+	return launchAgain(kernel, config, args, scratch, false)
+}
+
+// LaunchHeld is LaunchAgain where the graph that the launch may be captured into
+// holds what it needs.
+func LaunchHeld(kernel uint64, config *Config, args []Arg, scratch []uint64) Fault {
+	return launchAgain(kernel, config, args, scratch, true)
+}
+
+func launchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64, held bool) Fault {
 	var fault C.dl_fault
 	C.dl_execute_again(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
-		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), (*C.uint64_t)(unsafe.SliceData(scratch)), &fault)
+		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), (*C.uint64_t)(unsafe.SliceData(scratch)), C.bool(held), &fault)
 	return *(*Fault)(unsafe.Pointer(&fault))
 }
 

@@ -45,6 +45,7 @@ typedef struct dl_driver {
   int32_t (*ctx_get_device)(int32_t *);
   int32_t (*stream_get_ctx)(void *, void **);
   int32_t (*pointer_attributes)(uint32_t count, int32_t *ids, void **to, uint64_t address);
+  int32_t (*stream_is_capturing)(void *, int32_t *);
   int32_t device_type; /* kDLCUDA, or kDLCPU on the simulator */
   int32_t num_devices;
   uint32_t checks;                          /* DLAUNCH_CHECK_*, of every launch: what DLAUNCH_CHECK says */
@@ -231,6 +232,7 @@ enum dl_reason {
   DL_CLUSTER,          /* axis; found: blocks in the grid, wanted: a multiple of this */
   DL_ATTRIBUTES,       /* found: too many launch attributes; wanted: the limit */
   DL_LIMITS,           /* found: device whose limits Go has not filled yet */
+  DL_CAPTURED,         /* the stream is being captured: the graph must hold what is launched */
   DL_DRIVER,           /* driver_code: the driver refused the launch itself */
 };
 
@@ -269,7 +271,7 @@ typedef struct dl_call {
   uint32_t num_ranges;
 } dl_call;
 
-/* Called round the driver's launch alone: Python lets its lock go there. */
+/* Called round what may wait for the driver alone: Python lets its lock go there. */
 typedef struct dl_hooks {
   void *(*before)(void);
   void (*after)(void *);
@@ -283,9 +285,13 @@ int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_
                    const dl_hooks *hooks, dl_fault *fault);
 
 /* dl_execute for a launch that Go has mended; scratch has an address for each
- * derived parameter, or is NULL. */
+ * derived parameter, or is NULL; held says that the graph which the launch may be
+ * captured into holds what it needs. */
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
-                         const uint64_t *scratch, dl_fault *fault);
+                         const uint64_t *scratch, bool held, dl_fault *fault);
+
+/* What reports call a reason (reason.c). */
+const char *dl_reason_name(int32_t reason);
 
 /* The device that dl_execute would launch on, for staging what is not there yet:
  * DL_OK and *device, or why there is none: DL_STALE_KERNEL, DL_STALE_STREAM,
@@ -335,6 +341,17 @@ uint64_t dl_fast_launches(void);
  * so exit() runs dlaunch's handler before the driver's own. */
 void dl_driver_opened(void);
 
+/*
+ * What CUDA graphs hold (hold.c). A hold goes to the driver with a user object,
+ * whose destructor is dl_hold_ends: that lists it, and dl_holds_ended gives the
+ * list, of which dl_hold_take takes and frees the first.
+ */
+typedef struct dl_hold dl_hold;
+dl_hold *dl_hold_new(uint64_t id); /* NULL if out of memory */
+void dl_hold_ends(void *hold);
+dl_hold *dl_holds_ended(void);
+uint64_t dl_hold_take(dl_hold **list);
+
 /* Packs a number: 0, DL_KIND, DL_RANGE, DL_PRECISION or DL_BYTES (scalar.c). */
 int32_t dl_put_scalar(uint8_t *to, uint8_t format, uint32_t size, const dlaunch_arg *arg);
 int32_t dl_put_integer(uint8_t *to, uint8_t format, uint32_t size, int64_t value);
@@ -354,6 +371,7 @@ typedef struct dl_pack {
   int64_t *sizes;
   uint64_t stream;         /* as the caller gave it */
   int32_t device;          /* of the first device tensor; -1 */
+  bool held;               /* a graph holds what is launched */
   const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
   dl_range *ranges;        /* NULL unless the launch is simulated */
   uint32_t num_ranges;

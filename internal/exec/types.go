@@ -221,5 +221,9 @@ const (
 	Cluster         Reason = C.DL_CLUSTER
 	Attributes      Reason = C.DL_ATTRIBUTES
 	NoLimits        Reason = C.DL_LIMITS
+	Captured        Reason = C.DL_CAPTURED
 	DriverRefused   Reason = C.DL_DRIVER
 )
+
+// String gives the reports' word for what left the fast path.
+func (r Reason) String() string { return C.GoString(C.dl_reason_name(C.int32_t(r))) }

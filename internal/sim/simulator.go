@@ -102,6 +102,7 @@ func (s *Simulator) API() *driver.API {
 		MemAlloc: s.memAlloc, MemFree: s.memFree, MemAllocAsync: s.memAllocAsync, MemFreeAsync: s.memFreeAsync,
 		MemHostAlloc: s.memHostAlloc, MemHostFree: s.memHostFree, MemInfo: s.memInfo,
 		CopyHostToDevice: s.copyHostToDevice, CopyDeviceToHost: s.copyDeviceToHost,
-		CaptureMode: s.captureMode,
+		CaptureMode: s.captureMode, StreamCaptureGraph: s.streamCaptureGraph,
+		UserObjectCreate: s.userObjectCreate, UserObjectRelease: s.userObjectRelease, GraphRetainUserObject: s.graphRetainUserObject,
 	}
 }

@@ -137,4 +137,13 @@ FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host =
 FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
 FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)
 FUNCTION(cuThreadExchangeStreamCaptureMode, (int *mode), *mode = 1, *mode)
+FUNCTION(cuStreamGetCaptureInfo_v2,
+         (void *stream, int *status, void *id, uint64_t *graph, void *dependencies, void *num_dependencies),
+         *status = HANDLE(stream) & 3;
+         *graph = ADDRESS, HANDLE(stream), HANDLE(id), HANDLE(dependencies), HANDLE(num_dependencies))
+FUNCTION(cuUserObjectCreate, (uint64_t *object, void *data, void *destroy, unsigned references, unsigned flags),
+         *object = ADDRESS, HANDLE(data), HANDLE(destroy), references, flags)
+FUNCTION(cuUserObjectRelease, (void *object, unsigned count), , HANDLE(object), count)
+FUNCTION(cuGraphRetainUserObject, (void *graph, void *object, unsigned count, unsigned flags), , HANDLE(graph),
+         HANDLE(object), count, flags)
 #endif

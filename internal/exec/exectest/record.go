@@ -46,6 +46,32 @@ static int32_t count(const struct config *config, void *function, void **params,
 	return 0;
 }
 
+// cuStreamIsCapturing, of which one stream may be captured.
+static _Atomic uint64_t captured;
+static _Atomic int32_t capture_status;
+static _Atomic uint64_t asked;
+
+static int32_t is_capturing(void *stream, int32_t *status) {
+	atomic_fetch_add(&asked, 1);
+	*status = (uintptr_t)stream == atomic_load(&captured) ? atomic_load(&capture_status) : 0;
+	return 0;
+}
+
+// A thread of the driver's, which calls the destructor of a user object.
+struct object { void (*destroy)(void *); void *data; };
+
+static void *destroy(void *of) {
+	struct object *o = of;
+	o->destroy(o->data);
+	return NULL;
+}
+
+static int destroy_elsewhere(uintptr_t function, uintptr_t data) {
+	struct object o = {(void (*)(void *))function, (void *)data};
+	pthread_t thread;
+	return pthread_create(&thread, NULL, destroy, &o) || pthread_join(thread, NULL);
+}
+
 // Weak, since this package is also linked without the executor.
 extern int32_t dl_execute(uint64_t kernel, const void *config, const void *args, uint32_t num_args, const void *hooks,
                           void *fault) __attribute__((weak));
@@ -90,6 +116,9 @@ static void know(int index, struct memory m) { memories[index] = m; }
 static void answer_look_ups(int32_t code) { look_up_answer = code; }
 
 static uintptr_t record_address(void) { return (uintptr_t)record; }
+static uintptr_t is_capturing_address(void) { return (uintptr_t)is_capturing; }
+static void capture(uint64_t stream, int32_t status) { atomic_store(&captured, stream); atomic_store(&capture_status, status); }
+static uint64_t count_asked(void) { return atomic_load(&asked); }
 static uintptr_t count_address(void) { return (uintptr_t)count; }
 static void set_hold(uint32_t on) { atomic_store(&hold, on); }
 static void set_answer(int32_t code) { last.answer = code; }
@@ -148,6 +177,20 @@ func AnswerLookUps(code int32) { C.answer_look_ups(C.int32_t(code)) }
 
 // Count is the address of one that only counts, for many threads.
 func Count() uintptr { return uintptr(C.count_address()) }
+
+// IsCapturing is the address of a cuStreamIsCapturing that answers what Capture says.
+func IsCapturing() uintptr { return uintptr(C.is_capturing_address()) }
+
+// Capture gives one stream a CUstreamCaptureStatus: 0 none, 1 active, 2 invalidated.
+func Capture(stream uint64, status int32) { C.capture(C.uint64_t(stream), C.int32_t(status)) }
+
+// CaptureQuestions counts the calls of IsCapturing.
+func CaptureQuestions() uint64 { return uint64(C.count_asked()) }
+
+// Destroy calls a user object's destructor on another thread, and waits for that.
+func Destroy(destructor, data uintptr) bool {
+	return C.destroy_elsewhere(C.uintptr_t(destructor), C.uintptr_t(data)) == 0
+}
 
 // Hold keeps launches inside the driver until it is called with false.
 func Hold(on bool) {

@@ -1,0 +1,26 @@
+package main_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// testdata/graphs.c with a libcuda whose graphs hold user objects and nothing else;
+// also under ASan, which sees a hold that is used too late.
+func TestGraphs(t *testing.T) {
+	p := projectPaths(t)
+	stub := filepath.Join(t.TempDir(), "libcuda.so.1")
+	made, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", filepath.Join(p.root, "bench", "stub", "libcuda.c"), "-o", stub).CombinedOutput()
+	require.NoError(t, err, "%s", made)
+	environment := []string{"DLAUNCH_DRIVER=cuda", "LD_LIBRARY_PATH=" + filepath.Dir(stub), "ASAN_OPTIONS=detect_leaks=0"}
+	for _, c := range compilers {
+		t.Run(c.name, func(t *testing.T) { run(t, environment, program(t, p, c, "graphs"), p.kernels, p.library) })
+	}
+	t.Run("ASan", func(t *testing.T) {
+		client := program(t, p, compilers[1], "graphs", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
+		run(t, environment, client, p.kernels, p.library)
+	})
+}

@@ -1,0 +1,24 @@
+package driver
+
+func fillGraphs(a *API, s *symbols) {
+	const active, noDestructorSync, move = 1, 1, 1
+	info, create := s.optional("cuStreamGetCaptureInfo_v2", 11030), s.optional("cuUserObjectCreate", 11030)
+	a.StreamCaptureGraph = func(stream Stream) (Graph, Result) {
+		status, graph := pinned[int32](), pinned[Graph]()
+		defer status.Unpin()
+		defer graph.Unpin()
+		r := info.call(uintptr(stream), status.address(), 0, graph.address(), 0, 0) // no id, no dependencies
+		if *status.value != active {
+			return 0, r // what else it gives means nothing
+		}
+		return *graph.value, r
+	}
+	a.UserObjectCreate = func(data, destroy uintptr) (UserObject, Result) {
+		return out[UserObject](create, data, destroy, 1, noDestructorSync)
+	}
+	release, retain := s.optional("cuUserObjectRelease", 11030), s.optional("cuGraphRetainUserObject", 11030)
+	a.UserObjectRelease = func(object UserObject) Result { return release.call(uintptr(object), 1) }
+	a.GraphRetainUserObject = func(graph Graph, object UserObject) Result {
+		return retain.call(uintptr(graph), uintptr(object), 1, move)
+	}
+}
