@@ -19,8 +19,16 @@ import (
 
 const cuda, cpu = 2, 1
 
+// twoDevices is the driver of all tests that do not say otherwise.
+func twoDevices() exec.Driver {
+	return exec.Driver{
+		Launch: exectest.Record(), StreamIsCapturing: exectest.IsCapturing(), PointerGetAttributes: exectest.LookUp(),
+		DeviceType: cuda, Devices: 2,
+	}
+}
+
 func TestMain(m *testing.M) {
-	exec.SetDriver(exec.Driver{Launch: exectest.Record(), PointerGetAttributes: exectest.LookUp(), DeviceType: cuda, Devices: 2})
+	exec.SetDriver(twoDevices())
 	m.Run()
 }
 
@@ -603,7 +611,7 @@ func TestRanges(t *testing.T) {
 	exectest.Simulate(true)
 	t.Cleanup(func() {
 		exectest.Simulate(false)
-		exec.SetDriver(exec.Driver{Launch: exectest.Record(), PointerGetAttributes: exectest.LookUp(), DeviceType: cuda, Devices: 2})
+		exec.SetDriver(twoDevices())
 	})
 	const at, i4, everything = 1<<40 + 1024, 0 | 4<<8 | 1<<16, math.MaxUint64
 	wide := uint32(2 | 128<<8 | 32768<<16)
