@@ -1,5 +1,5 @@
 /* One launch, from a handle and arguments to the driver's call. */
-#include "exec.h"
+#include "plain.h"
 
 #include <alloca.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width)
   return (int64_t)value;
 }
 
-static int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg,
-                            dl_fault *fault) {
+static __attribute__((noinline)) int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index,
+                                                      const dlaunch_arg *arg, dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
   int32_t reason = DL_KIND;
   const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT;
@@ -115,10 +115,16 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
   const dl_program *program = &pack->kernel->program;
   if (num_args != program->num_steps) return dl_refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
   if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
-  memcpy(pack->params, program->params, program->params_size);
-  for (uint32_t i = 0; i < program->num_sizes; i++) pack->sizes[i] = -1;
+  if (program->has_constants) memcpy(pack->params, program->params, program->params_size);
+  for (uint32_t i = 0; i < program->num_sizes; i++) {
+    pack->sizes[i] = -1;
+    __asm__("" ::: "memory"); /* a few words: no call of memset */
+  }
+  uint16_t short_way = pack->ranges == NULL && !pack->checks_pointers ? DL_PLAIN : 0;
   for (uint32_t i = 0; i < num_args; i++) {
-    int32_t reason = put_argument(pack, &program->steps[i], i, &args[i], fault);
+    const dl_step *step = &program->steps[i];
+    if (step->flags & short_way && dl_put_plain(pack, step, &args[i])) continue;
+    int32_t reason = put_argument(pack, step, i, &args[i], fault);
     if (__builtin_expect(reason != DL_OK, 0)) {
       fault->argument = (int32_t)i;
       return reason;
@@ -133,28 +139,40 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
 
 /* ------------------------------------------------------------ configuration */
 
-static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
-                            dl_fault *fault) {
-  uint64_t threads = 1;
+/* Which limit it is that a configuration does not keep. */
+static __attribute__((noinline)) int32_t refuse_limits(const dl_launch_config *config, bool zero_grid_ok,
+                                                       const dl_limits *limits, uint32_t shared, dl_fault *fault) {
   for (int32_t axis = 0; axis < 3; axis++) {
     uint32_t grid = config->grid[axis], block = config->block[axis];
-    if (axis > 0) { /* 0 in y or z reads as 1 */
-      grid += grid == 0;
-      block += block == 0;
-    }
-    if (grid > limits->grid[axis] || (grid == 0 && !(config->flags & DLAUNCH_ZERO_GRID_OK))) {
+    if (grid > limits->grid[axis] || (grid == 0 && !zero_grid_ok)) {
       return dl_refuse(fault, DL_GRID, axis, grid, limits->grid[axis]);
     }
     if (block > limits->block[axis] || block == 0) return dl_refuse(fault, DL_BLOCK, axis, block, limits->block[axis]);
-    threads *= block;
-    out->grid[axis] = grid;
-    out->block[axis] = block;
   }
+  uint64_t threads = (uint64_t)config->block[0] * config->block[1] * config->block[2];
   if (threads > limits->threads) return dl_refuse(fault, DL_BLOCK, -1, (int64_t)threads, limits->threads);
-  uint32_t shared = atomic_load_explicit(&limits->shared, memory_order_relaxed);
-  if (config->shared_bytes > shared) return dl_refuse(fault, DL_SHARED, -1, config->shared_bytes, shared);
+  return dl_refuse(fault, DL_SHARED, -1, config->shared_bytes, shared);
+}
+
+/* One branch for all limits. */
+static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
+                            dl_fault *fault) {
+  const uint32_t *grid = config->grid, *block = config->block;
+  out->grid[0] = grid[0];
+  out->grid[1] = grid[1] + (grid[1] == 0); /* 0 in y or z reads as 1 */
+  out->grid[2] = grid[2] + (grid[2] == 0);
+  out->block[0] = block[0];
+  out->block[1] = block[1] + (block[1] == 0);
+  out->block[2] = block[2] + (block[2] == 0);
   out->shared_bytes = config->shared_bytes;
-  return DL_OK;
+  uint64_t threads = (uint64_t)out->block[0] * out->block[1] * out->block[2]; /* may wrap: then an axis is too long */
+  uint32_t shared = atomic_load_explicit(&limits->shared, memory_order_relaxed);
+  bool zero_grid_ok = config->flags & DLAUNCH_ZERO_GRID_OK;
+  bool exceeds = (out->grid[0] > limits->grid[0]) | (out->grid[1] > limits->grid[1]) |
+                 (out->grid[2] > limits->grid[2]) | (out->block[0] > limits->block[0]) |
+                 (out->block[1] > limits->block[1]) | (out->block[2] > limits->block[2]) | (threads > limits->threads) |
+                 (out->shared_bytes > shared) | ((out->grid[0] == 0) & !zero_grid_ok) | (out->block[0] == 0);
+  return __builtin_expect(exceeds, 0) ? refuse_limits(out, zero_grid_ok, limits, shared, fault) : DL_OK;
 }
 
 /* The caller's attributes, and those that the config's own fields stand for. */
@@ -258,9 +276,8 @@ int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunc
 
 /* The default streams are the current context's: where that is none, or another
  * device's, the device's own is current for the call. */
-static bool borrow_context(uint64_t stream, int32_t device, void **former) {
+static bool borrow_context(int32_t device, void **former) {
   const dl_driver *driver = &dl_the_driver;
-  if (stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL) return false;
   void *wanted = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
   if (driver->ctx_get_current(former) != 0 || *former == wanted) return false;
   int32_t current;
@@ -277,23 +294,43 @@ static __attribute__((noinline)) bool is_captured(uint64_t stream) {
          status == CAPTURE_ACTIVE;
 }
 
+static inline int32_t launch_here(const dl_launch_config *config, void *function, void **extra, bool held) {
+  /* The legacy default stream cannot be captured. */
+  bool may_be = config->stream > LEGACY_STREAMS && !held;
+  if (may_be && __builtin_expect(is_captured(config->stream), 0)) return CAPTURED;
+  return dl_the_driver.launch(config, function, NULL, extra);
+}
+
+/* Where there is one device the current context is its, or none: the driver's own
+ * answer says so, and saves asking before each launch. A thread that had none is
+ * asked, until it has one. */
+static int32_t launch_in_context(const dl_launch_config *config, void *function, void **extra, int32_t device,
+                                 bool held) {
+  enum { INVALID_CONTEXT = 201 }; /* no context is current */
+  const dl_driver *driver = &dl_the_driver;
+  bool any_context = config->stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL;
+  if (any_context || (driver->num_devices == 1 && !dl_this_thread->lacks_context)) {
+    int32_t code = launch_here(config, function, extra, held);
+    if (__builtin_expect(code != INVALID_CONTEXT || any_context, 1)) return code;
+  }
+  void *former = NULL;
+  bool borrowed = borrow_context(device, &former);
+  dl_this_thread->lacks_context = borrowed;
+  int32_t code = launch_here(config, function, extra, held);
+  if (borrowed) driver->ctx_set_current(former);
+  return code;
+}
+
 static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
   dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
   void *without[] = {PARAM_END, &call};
-  void *former = NULL;
-  bool borrowed = borrow_context(config->stream, device, &former);
   void *state = hooks ? hooks->before() : NULL;
-  int32_t code = CAPTURED;
-  /* The legacy default stream cannot be. */
-  if (__builtin_expect(config->stream <= LEGACY_STREAMS || pack->held || !is_captured(config->stream), 1)) {
-    code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
-  }
+  int32_t code = launch_in_context(config, kernel->function, size ? with : without, device, pack->held);
   if (hooks) hooks->after(state);
-  if (borrowed) dl_the_driver.ctx_set_current(former);
-  if (code == 0) return DL_OK;
+  if (__builtin_expect(code == 0, 1)) return DL_OK;
   if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;
   return dl_refuse(fault, DL_DRIVER, -1, device, 0);

@@ -9,17 +9,19 @@ package exec
 #include <string.h>
 #include "exec.h"
 
-static dl_kernel *make_kernel(void *function, uint32_t devices) {
-	dl_kernel *k = calloc(1, sizeof *k);
+// A kernel and all that belongs to it in one block: a launch that comes after the
+// driver's code finds little of it in the caches.
+static dl_kernel *make_kernel(void *function, uint32_t devices, size_t program_bytes) {
+	enum { LINE = 64 };
+	size_t before = sizeof(dl_kernel) + devices * sizeof(dl_limits);
+	dl_kernel *k = aligned_alloc(LINE, (before + program_bytes + LINE - 1) / LINE * LINE);
 	if (k == NULL) return NULL;
-	k->limits = calloc(devices, sizeof *k->limits);
-	if (k->limits == NULL) {
-		free(k);
-		return NULL;
-	}
+	memset(k, 0, before);
+	k->limits = (dl_limits *)(k + 1);
 	k->function = function;
 	return k;
 }
+static uint8_t *behind(dl_kernel *k, uint32_t devices) { return (uint8_t *)(k->limits + devices); }
 static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
 	dl_limits *to = &k->limits[device];
 	to->threads = l->threads;
@@ -41,6 +43,7 @@ static void *at(uintptr_t address) { return (void *)address; }
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	"dlaunch/internal/status"
@@ -98,43 +101,57 @@ type Kernel struct{ c *C.dl_kernel }
 
 // NewKernel copies a program into C memory.
 func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error) {
-	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices))
+	bytes := bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
+	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices), C.size_t(bytes))
 	if k == nil {
 		return nil, outOfMemory()
 	}
+	to := unsafe.Pointer(C.behind(k, C.uint32_t(devices)))
 	p := &k.program
 	p.num_steps = C.uint32_t(len(program.Steps))
 	p.num_derived = C.uint32_t(len(program.Derived))
 	p.num_sizes = C.uint32_t(program.Sizes)
 	p.params_size = C.uint32_t(len(program.Params))
-	p.params = (*C.uint8_t)(toC(program.Params))
-	p.steps = (*C.dl_step)(toC(program.Steps))
-	p.dims = (*C.dl_dim)(toC(program.Dims))
-	p.derived = (*C.dl_derived)(toC(program.Derived))
-	p.terms = (*C.dl_term)(toC(program.Terms))
-	made := &Kernel{k}
-	if len(program.Params) > 0 && p.params == nil || len(program.Steps) > 0 && p.steps == nil || len(program.Dims) > 0 && p.dims == nil ||
-		len(program.Derived) > 0 && p.derived == nil || len(program.Terms) > 0 && p.terms == nil {
-		made.Free()
-		return nil, outOfMemory()
-	}
-	return made, nil
+	p.has_constants = C.bool(program.hasConstants())
+	p.steps = (*C.dl_step)(place(&to, program.Steps))
+	p.dims = (*C.dl_dim)(place(&to, program.Dims))
+	p.derived = (*C.dl_derived)(place(&to, program.Derived))
+	p.terms = (*C.dl_term)(place(&to, program.Terms))
+	p.params = (*C.uint8_t)(place(&to, program.Params))
+	return &Kernel{k}, nil
 }
 
-// toC copies a slice into memory that C frees; nil if there is none left, or
-// nothing to copy.
-func toC[T any](slice []T) unsafe.Pointer {
-	if len(slice) == 0 {
-		return nil
-	}
+func bytesOf[T any](slice []T) uintptr {
 	var item T
-	bytes := C.size_t(len(slice)) * C.size_t(unsafe.Sizeof(item))
-	memory := C.allocate(bytes)
-	if memory == nil {
-		return nil
+	return uintptr(len(slice)) * unsafe.Sizeof(item)
+}
+
+// place copies a slice to C memory, behind what was placed before.
+func place[T any](to *unsafe.Pointer, slice []T) unsafe.Pointer {
+	at, bytes := *to, bytesOf(slice)
+	if bytes > 0 {
+		C.memcpy(at, unsafe.Pointer(&slice[0]), C.size_t(bytes))
 	}
-	C.memcpy(memory, unsafe.Pointer(&slice[0]), bytes)
-	return memory
+	*to = unsafe.Add(at, bytes)
+	return at
+}
+
+// hasConstants says whether a launch must begin with Params: whether steps and
+// derived parameters leave any byte as it is.
+func (p *Program) hasConstants() bool {
+	written := make([]bool, len(p.Params))
+	mark := func(offset, size uint32) {
+		for i := range size {
+			written[offset+i] = true
+		}
+	}
+	for _, s := range p.Steps {
+		mark(s.Offset, s.Size)
+	}
+	for _, d := range p.Derived {
+		mark(d.Offset, d.Size)
+	}
+	return slices.Contains(written, false)
 }
 
 // Publish makes the kernel launchable under its handle.
@@ -158,15 +175,7 @@ func (k *Kernel) SetShared(device int, bytes uint32) {
 func (k *Kernel) Function() uintptr { return uintptr(k.c.function) }
 
 // Free gives the memory back: after Unpublish, in a function given to Retire.
-func (k *Kernel) Free() {
-	p := &k.c.program
-	for _, memory := range []unsafe.Pointer{
-		unsafe.Pointer(p.params), unsafe.Pointer(p.steps), unsafe.Pointer(p.dims),
-		unsafe.Pointer(p.derived), unsafe.Pointer(p.terms), unsafe.Pointer(k.c.limits), unsafe.Pointer(k.c),
-	} {
-		C.free(memory)
-	}
-}
+func (k *Kernel) Free() { C.free(unsafe.Pointer(k.c)) }
 
 // Tensor is an array or imported tensor as launches see it: a DLTensor in C
 // memory, with its shape and strides behind it.

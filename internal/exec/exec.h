@@ -140,6 +140,7 @@ typedef struct dl_limits { /* of one kernel on one device; Go fills it on demand
 typedef struct dl_program {
   uint32_t num_steps, num_derived, num_sizes;
   uint32_t params_size;  /* end of the last parameter */
+  bool has_constants;    /* or gaps: not every byte is written by a step or a derived parameter */
   const uint8_t *params; /* the buffer's beginning: constants are in place */
   const dl_step *steps;
   const dl_dim *dims;
@@ -299,14 +300,11 @@ const char *dl_reason_name(int32_t reason);
 int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                      int32_t *device, dl_fault *fault);
 
-/* ---- publishing and closing what launches read (slots.c, section.c) */
+/* ---- publishing and closing what launches read (slots.c, section.c; hot.h) */
 
 enum { DL_KIND_KERNEL = 2, DL_KIND_TENSOR = 3, DL_KIND_ARRAY = 4, DL_KIND_STREAM = 5 };
 
 static inline uint64_t dl_kind(uint64_t handle) { return handle >> 48; }
-
-/* dl_find gives the open object of a handle, or NULL. Valid inside a section. */
-dl_object *dl_find(uint64_t handle);
 
 /* dl_publish makes an object findable under its handle: false if out of memory. */
 bool dl_publish(uint64_t handle, dl_object *object);
@@ -321,11 +319,9 @@ typedef struct dl_thread {
   _Alignas(64) _Atomic uint64_t section;
   _Atomic uint64_t fast; /* launches that needed nothing of Go */
   _Atomic uint32_t used;
+  bool lacks_context; /* no context was current at its last launch that needed one */
   struct dl_thread *next;
 } dl_thread;
-
-dl_thread *dl_enter(bool *nested);
-void dl_leave(dl_thread *thread, bool nested);
 
 /* dl_snapshot writes down who is inside a section now (at most max), after a
  * barrier, and gives how many are. */

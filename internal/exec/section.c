@@ -5,18 +5,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exec.h"
+#include "hot.h"
 
 _Atomic uint32_t dl_attention;
 
 static _Atomic(dl_thread *) threads; /* every record ever made; none is freed */
 static pthread_key_t leaving;        /* its destructor gives a record back */
-static _Atomic bool asymmetric;      /* membarrier serves: a section need not fence */
-static __thread dl_thread *mine __attribute__((tls_model("initial-exec")));
+_Atomic bool dl_asymmetric;
+__thread dl_thread *dl_this_thread __attribute__((tls_model("initial-exec")));
 
 static void thread_ends(void *record) {
   dl_thread *t = record;
-  mine = NULL; /* a later destructor of this thread that launches enrols again */
+  dl_this_thread = NULL; /* a later destructor of this thread that launches enrols again */
   uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
   if (section & 1) dl_leave(t, false); /* the thread ended inside a launch */
   atomic_store_explicit(&t->used, 0, memory_order_release);
@@ -37,10 +37,10 @@ void dl_driver_opened(void) {
   /* In a process with threads this takes some 10 ms (seen: Linux 6.1), so not when
    * the library is loaded. Until it is done, sections fence. */
   bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  atomic_store(&asymmetric, registered);
+  atomic_store(&dl_asymmetric, registered);
 }
 
-static dl_thread *enrol(void) {
+dl_thread *dl_enrol(void) {
   dl_thread *t;
   for (t = atomic_load(&threads); t != NULL; t = t->next) {
     uint32_t unused = 0;
@@ -55,32 +55,11 @@ static dl_thread *enrol(void) {
     }
   }
   pthread_setspecific(leaving, t);
-  return mine = t;
-}
-
-dl_thread *dl_enter(bool *nested) {
-  dl_thread *t = mine;
-  if (__builtin_expect(t == NULL, 0) && (t = enrol()) == NULL) return NULL;
-  uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
-  *nested = section & 1; /* a hook inside the driver launches: the outer section serves */
-  if (*nested) return t;
-  atomic_store_explicit(&t->section, section + 1, memory_order_relaxed);
-  if (__builtin_expect(atomic_load_explicit(&asymmetric, memory_order_relaxed), 1)) {
-    atomic_signal_fence(memory_order_seq_cst); /* membarrier in dl_snapshot is the other half */
-  } else {
-    atomic_thread_fence(memory_order_seq_cst);
-  }
-  return t;
-}
-
-void dl_leave(dl_thread *t, bool nested) {
-  if (nested) return;
-  uint64_t section = atomic_load_explicit(&t->section, memory_order_relaxed);
-  atomic_store_explicit(&t->section, section + 1, memory_order_release);
+  return dl_this_thread = t;
 }
 
 uint32_t dl_snapshot(dl_reader *readers, uint32_t max) {
-  if (asymmetric) {
+  if (dl_asymmetric) {
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   } else {
     atomic_thread_fence(memory_order_seq_cst);

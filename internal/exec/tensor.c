@@ -1,7 +1,7 @@
 /* Tensors: every check that a prototype asks for, and the pointer. */
 #include <string.h>
 
-#include "exec.h"
+#include "plain.h"
 
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault) {
   *flags = 0;
@@ -35,18 +35,6 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
   }
 }
 
-/* The dl_tensor that a handle's DLTensor is part of. */
-static dl_tensor *owner_of(const DLTensor *t) { return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor)); }
-
-/* Where an array is in use is what its memory waits for when it is closed. */
-static void remember_stream(dl_tensor *tensor, uint64_t stream) {
-  uint64_t known = atomic_load_explicit(&tensor->stream, memory_order_relaxed);
-  if (__builtin_expect(known == stream, 1)) return;
-  uint64_t none = DL_NO_STREAM;
-  if (known == none && atomic_compare_exchange_strong(&tensor->stream, &none, stream)) return;
-  atomic_fetch_or_explicit(&tensor->streams, DL_SEVERAL_STREAMS, memory_order_relaxed);
-}
-
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
 /* What an element takes in memory: types of less than a byte are packed, unless
@@ -58,20 +46,6 @@ static uint64_t stored_bits(DLDataType dtype, uint64_t flags) {
 
 static uint32_t packed_dtype(DLDataType dtype) {
   return dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
-}
-
-/* An extent against what the prototype says of it; the first tensor to name a
- * size gives it its value. */
-static bool extent_fits(const dl_dim *dim, int64_t *sizes, int64_t extent, int64_t *wanted) {
-  if (dim->size == -1) return true;
-  if (dim->size == -2) {
-    *wanted = dim->value;
-    return extent == dim->value;
-  }
-  int64_t *size = &sizes[dim->size];
-  if (*size < 0) *size = extent;
-  *wanted = *size;
-  return extent == *size;
 }
 
 /*
@@ -91,7 +65,7 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
     int64_t extent = t->shape[axis], wanted;
     if (extent < 0) return dl_refuse(fault, DL_NEGATIVE, axis, extent, 0);
     if (axis >= leading && step->op == DL_OP_TENSOR &&
-        !extent_fits(&dims[axis - leading], pack->sizes, extent, &wanted)) {
+        !dl_extent_fits(&dims[axis - leading], pack->sizes, extent, &wanted)) {
       return dl_refuse(fault, DL_EXTENT, axis, extent, wanted);
     }
     int64_t stride = contiguous;
@@ -233,47 +207,11 @@ static int32_t put_struct(uint8_t *to, const dl_step *step, const DLTensor *t, u
   return DL_OK;
 }
 
-/*
- * The short way, for what nearly every tensor is: of the dtype and rank that the
- * prototype says, contiguous, with elements, on the device. False for all else,
- * and the long way says what it is; sizes that were given here it finds again.
- */
-static inline bool put_plain(dl_pack *pack, const dl_step *step, const DLTensor *t) {
-  uint32_t dtype;
-  memcpy(&dtype, &t->dtype, sizeof dtype); /* as packed_dtype: little-endian */
-  int32_t rank = step->rank;
-  if (dtype != step->dtype || t->ndim != rank || t->device.device_type != kDLCUDA) return false;
-  const int64_t *shape = t->shape, *strides = t->strides;
-  const dl_dim *dims = pack->kernel->program.dims + step->dims;
-  if (rank != 0 && shape == NULL) return false;
-  int64_t contiguous = 1;
-  for (int32_t axis = rank - 1; axis >= 0; axis--) {
-    int64_t extent = shape[axis], wanted;
-    if (extent <= 0 || (strides != NULL && strides[axis] != contiguous && extent != 1)) return false;
-    if (!extent_fits(&dims[axis], pack->sizes, extent, &wanted)) return false;
-    if (__builtin_mul_overflow(contiguous, extent, &contiguous)) return false;
-  }
-  uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
-  if (t->data == NULL || (address & (step->align - 1)) != 0) return false;
-  int32_t device = t->device.device_id;
-  if (device != pack->device || device < 0) {
-    if (pack->device >= 0 || (uint32_t)device >= (uint32_t)dl_the_driver.num_devices) return false;
-    pack->device = device;
-  }
-  memcpy(pack->params + step->offset, &address, sizeof address);
-  return true;
-}
-
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault) {
   const DLTensor *t;
   uint64_t flags;
   int32_t reason = dl_tensor_of(arg, &t, &flags, fault);
   if (reason != DL_OK) return reason;
-  bool short_way = step->flags & DL_PLAIN && flags == 0 && pack->ranges == NULL && !pack->checks_pointers;
-  if (short_way && put_plain(pack, step, t)) {
-    if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
-    return DL_OK;
-  }
 
   uint32_t dtype = packed_dtype(t->dtype);
   if (((dtype ^ step->dtype) & step->dtype_mask) != 0) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
@@ -309,9 +247,9 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (reason != DL_OK) return reason;
 
   if (arg->kind == DLAUNCH_ARG_HANDLE) {
-    remember_stream(owner_of(t), pack->stream);
+    dl_remember_stream(dl_owner_of(t), pack->stream);
     if (__builtin_expect(step->flags & DL_PEER, 0)) {
-      atomic_fetch_or_explicit(&owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
+      atomic_fetch_or_explicit(&dl_owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
     }
   }
   if (__builtin_expect(step->form == DL_FORM_POINTER, 1)) {
