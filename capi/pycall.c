@@ -14,6 +14,8 @@
 #include "_cgo_export.h"
 #include "exec.h"
 #include "pyattributes.h"
+#include "pylong.h"
+#include "pyshims.h"
 #include "python.h"
 #include "release.h"
 
@@ -21,13 +23,15 @@ enum { METH_FASTCALL = 0x0080, MAX_TYPES = 64, MAX_ARGUMENTS = 256 };
 
 /* How objects of one type are converted; python/src/dlaunch/_arguments.py gives
  * the first four, or the address of the type's exchange API, which is greater, or
- * the tuple of a type that is read by its attributes. */
+ * a tuple: of that address and what _torch.py has found, or of a None and how to
+ * read a type by its attributes. */
 enum recipe { SLOW, INDEX, FLOAT, TRUTH, LONG, NONE, BYTES, ARRAY, EXCHANGE, ATTRIBUTES };
 
 typedef struct known_type {
   PyObject *type; /* a strong reference: a dead type's address is used again */
   enum recipe recipe;
   const DLPackExchangeAPI *api; /* of EXCHANGE */
+  dl_shims *shims;              /* of EXCHANGE: tried first, where there are any; ours */
   bool is_lazy;                 /* of EXCHANGE: an object may show other values than are in memory */
   dl_attributes *attributes;    /* of ATTRIBUTES; ours */
 } known_type;
@@ -40,6 +44,7 @@ typedef struct callable { /* what the builtin's self, a capsule, holds */
   bool holds_lock, chooses_stream;
   int64_t handle_offset; /* in a DeviceArray, of the object that is its handle; -1: an attribute */
   size_t type_offset;    /* in every object, of its type */
+  dl_long_layout long_layout;
   PyObject *leave, *raise, *recipe_of;
   uint32_t num_types;
   known_type types[MAX_TYPES];
@@ -53,7 +58,7 @@ static PyObject *type_of(const callable *c, PyObject *object) {
   return *(PyObject **)((char *)object + c->type_offset);
 }
 
-static bool put_integer(const dl_python *py, PyObject *number, dlaunch_arg *arg) {
+static bool put_any_integer(const dl_python *py, PyObject *number, dlaunch_arg *arg) {
   int overflow;
   long long value = py->PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow == 0) {
@@ -67,11 +72,19 @@ static bool put_integer(const dl_python *py, PyObject *number, dlaunch_arg *arg)
   return arg->value.u != UINT64_MAX || py->PyErr_Occurred() == NULL;
 }
 
-static bool put_index(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
-  PyObject *number = py->PyNumber_Index(object);
+static inline bool put_integer(const callable *c, PyObject *number, dlaunch_arg *arg) {
+  uint64_t value;
+  if (__builtin_expect(!dl_long_read(c->long_layout, number, &value), 0)) return put_any_integer(c->py, number, arg);
+  arg->kind = DLAUNCH_ARG_INT;
+  arg->value.u = value;
+  return true;
+}
+
+static bool put_index(const callable *c, PyObject *object, dlaunch_arg *arg) {
+  PyObject *number = c->py->PyNumber_Index(object);
   if (number == NULL) return false;
-  bool done = put_integer(py, number, arg);
-  py->Py_DecRef(number);
+  bool done = put_integer(c, number, arg);
+  c->py->Py_DecRef(number);
   return done;
 }
 
@@ -104,10 +117,10 @@ static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
   bool done;
   if (c->handle_offset >= 0) {
     PyObject *number = *(PyObject **)((char *)object + c->handle_offset);
-    done = number != NULL && put_integer(c->py, number, arg);
+    done = number != NULL && put_integer(c, number, arg);
   } else {
     PyObject *number = c->py->PyObject_GetAttrString(object, "_handle");
-    done = number != NULL && put_integer(c->py, number, arg);
+    done = number != NULL && put_integer(c, number, arg);
     if (number != NULL) c->py->Py_DecRef(number);
   }
   bool is_handle = arg->value.u == 0 || arg->value.u >> 48 != 0;
@@ -150,7 +163,8 @@ static bool is_lazy(const dl_python *py, PyObject *object, const DLTensor *tenso
 static bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
                        bool *has_stream, uint64_t *stream) {
   const DLPackExchangeAPI *api = known->api;
-  if (api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
+  bool is_read = known->shims != NULL && dl_shims_read(known->shims, object, tensor);
+  if (!is_read && api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
   if (known->is_lazy && is_lazy(c->py, object, tensor)) return false;
   arg->kind = DLAUNCH_ARG_TENSOR;
   arg->value.tensor = tensor;
@@ -183,11 +197,16 @@ static const known_type *find_type(const callable *c, PyObject *type) {
   return NULL;
 }
 
+static void forget(known_type *known) {
+  if (known->attributes != NULL) dl_attributes_free(known->attributes);
+  if (known->shims != NULL) dl_shims_free(known->shims);
+}
+
 /* Takes what `known` owns; NULL where there is no room. */
 static const known_type *remember(callable *c, PyObject *type, known_type known) {
   const known_type *found = find_type(c, type); /* another thread may have, meanwhile */
   if (found != NULL || c->num_types == MAX_TYPES) {
-    if (known.attributes != NULL) dl_attributes_free(known.attributes);
+    forget(&known);
     return found;
   }
   c->py->Py_IncRef(type);
@@ -206,28 +225,40 @@ static bool has_attribute(const dl_python *py, PyObject *object, const char *nam
   return true;
 }
 
+/* A recipe that is a number: false with an exception set. */
+static bool learn_number(const callable *c, PyObject *type, PyObject *answer, known_type *known) {
+  const dl_python *py = c->py;
+  uint64_t number = py->PyLong_AsUnsignedLongLong(answer);
+  if (number == UINT64_MAX && py->PyErr_Occurred() != NULL) return false;
+  if (number < EXCHANGE) {
+    known->recipe = (enum recipe)number;
+    return true;
+  }
+  known->recipe = EXCHANGE;
+  known->api = (const DLPackExchangeAPI *)(uintptr_t)number;
+  known->is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
+  return true;
+}
+
 /* Asks Python how to convert a type: NULL, perhaps with an exception set. */
 static const known_type *learn(callable *c, PyObject *type) {
   const dl_python *py = c->py;
   PyObject *answer = py->PyObject_CallFunctionObjArgs(c->recipe_of, type, NULL);
   if (answer == NULL) return NULL;
-  known_type known = {.recipe = ATTRIBUTES};
+  known_type known = {0};
   bool done;
   if (type_of(c, answer) == py->PyLong_Type) {
-    uint64_t number = py->PyLong_AsUnsignedLongLong(answer);
-    done = number != UINT64_MAX || py->PyErr_Occurred() == NULL;
-    if (number < EXCHANGE) {
-      known.recipe = (enum recipe)number;
-    } else {
-      known.recipe = EXCHANGE;
-      known.api = (const DLPackExchangeAPI *)(uintptr_t)number;
-      known.is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
-    }
-  } else {
-    known.attributes = dl_attributes_new(py, c->type_offset, answer);
+    done = learn_number(c, type, answer, &known);
+  } else if (py->PyTuple_GetItem(answer, 0) == py->_Py_NoneStruct) {
+    known.recipe = ATTRIBUTES;
+    known.attributes = dl_attributes_new(py, c->type_offset, py->PyTuple_GetItem(answer, 1));
     done = known.attributes != NULL;
+  } else {
+    known.shims = dl_shims_new(py, py->PyTuple_GetItem(answer, 1));
+    done = known.shims != NULL && learn_number(c, type, py->PyTuple_GetItem(answer, 0), &known);
   }
   py->Py_DecRef(answer);
+  if (!done) forget(&known);
   return done ? remember(c, type, known) : NULL;
 }
 
@@ -287,7 +318,8 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
   size_t by_attributes = 0;
   for (size_t i = 0; i < count; i++) {
     PyObject *type = type_of(c, objects[i]);
-    types[i] = find_type(c, type);
+    bool again = i > 0 && types[i - 1]->type == type; /* arguments of one type come together */
+    types[i] = again ? types[i - 1] : find_type(c, type);
     if (__builtin_expect(types[i] == NULL, 0)) types[i] = learn(c, type);
     if (types[i] == NULL || types[i]->recipe == SLOW) return leave(c, objects, n, "another type");
     by_attributes += types[i]->recipe == ATTRIBUTES;
@@ -311,7 +343,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
     bool done = true;
     switch (types[i]->recipe) {
       case INDEX:
-        done = put_index(py, object, arg);
+        done = put_index(c, object, arg);
         break;
       case FLOAT:
         done = put_float(py, object, arg);
@@ -320,7 +352,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
         done = put_truth(py, object, arg);
         break;
       case LONG:
-        done = put_integer(py, object, arg);
+        done = put_integer(c, object, arg);
         break;
       case SLOW:
       case NONE:
@@ -364,7 +396,7 @@ static void release(callable *c) {
   }
   for (uint32_t i = 0; i < c->num_types; i++) {
     c->py->Py_DecRef(c->types[i].type);
-    if (c->types[i].attributes != NULL) dl_attributes_free(c->types[i].attributes);
+    forget(&c->types[i]);
   }
   free(c);
 }
@@ -419,6 +451,7 @@ static bool prepare(callable *c, PyObject *support) {
   if (none_type == NULL) return false;
   bool found = find_type_offset(c, none_type);
   if (found) {
+    c->long_layout = dl_long_find(py, c->type_offset);
     remember(c, array_type, (known_type){.recipe = ARRAY});
     remember(c, py->PyFloat_Type, (known_type){.recipe = FLOAT});
     remember(c, py->PyLong_Type, (known_type){.recipe = LONG});

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _dtype, _lib, _recipes, _tensor
+from dlaunch import _abi, _dtype, _lib, _recipes, _tensor, _torch
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
@@ -256,7 +256,8 @@ def _put_ctypes(arg: _abi.dlaunch_arg, value: Any, keep: list[object]) -> None:
 # ---- what the builtin converts by itself
 
 
-# Recipes of pycall.c for exact types. A DLPackExchangeAPI's address is one too, and greater; so is a tuple of _recipes.
+# Recipes of pycall.c for exact types. A DLPackExchangeAPI's address is one too, and greater; so is a tuple of that
+# address and what _torch has found, and one of None and what _recipes has.
 RECIPE_SLOW, RECIPE_INT, RECIPE_FLOAT, RECIPE_TRUTH = 0, 1, 2, 3
 
 
@@ -264,10 +265,11 @@ def recipe_of(cls: type) -> int | tuple[Any, ...]:
     """Say how the builtin converts objects of exactly this type; asked once a type."""
     address = _tensor.exchange_api(cls)
     if address:
-        return address
+        shims = _torch.shims_of(cls)
+        return address if shims is None else (address, shims)
     attributes = _recipes.attributes_of(cls)
     if attributes is not None:
-        return attributes
+        return (None, attributes)
     numpy = sys.modules.get("numpy")
     if numpy is None or not issubclass(cls, numpy.generic) or cls.__module__ != "numpy":
         return RECIPE_SLOW

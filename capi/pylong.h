@@ -1,0 +1,43 @@
+/*
+ * Small integers of Python read where they lie: a handle is one, and a call that
+ * asks for each costs more than all else that an array does. Not a public header.
+ */
+#ifndef DL_PYLONG_H
+#define DL_PYLONG_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "python.h"
+
+/* How an int object is laid out, after what every object has. */
+typedef struct dl_long_layout {
+  size_t head;                                                  /* where the digits' number and sign are */
+  enum { DL_LONG_UNKNOWN, DL_LONG_SIZED, DL_LONG_TAGGED } kind; /* up to CPython 3.11; from 3.12 on */
+} dl_long_layout;
+
+/* Finds the layout by trying: no promise of CPython's says it. type_offset: in every
+ * object, of its type. Leaves no exception. */
+dl_long_layout dl_long_find(const dl_python *py, size_t type_offset);
+
+/* Reads an int from 0 to 2^60 - 1; false for any other, and where the layout is unknown. */
+static inline bool dl_long_read(dl_long_layout layout, const PyObject *number, uint64_t *out) {
+  const char *at = (const char *)number + layout.head;
+  uint64_t head, digits;
+  uint32_t digit[2];
+  memcpy(&head, at, sizeof head);
+  if (layout.kind == DL_LONG_SIZED) {
+    digits = head; /* negative for a negative number */
+  } else {
+    enum { NEGATIVE = 2 };
+    if (layout.kind == DL_LONG_UNKNOWN || (head & 3) == NEGATIVE) return false;
+    digits = head >> 3;
+  }
+  if (digits > 2) return false;
+  memcpy(digit, at + sizeof head, sizeof digit);
+  uint64_t low = digits > 0 ? digit[0] : 0, high = digits > 1 ? digit[1] : 0;
+  *out = low | high << 30;
+  return true;
+}
+
+#endif
