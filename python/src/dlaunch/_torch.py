@@ -26,7 +26,7 @@ _DTYPES = {
 }  # fmt: skip
 
 # What pyshims.c calls, in its order.
-_READERS = {
+_READERS: dict[str, Any] = {
     "layout": ctypes.c_int32,
     "device_type": ctypes.c_int32,
     "device_index": ctypes.c_int32,
