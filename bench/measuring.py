@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
 import platform
 import re
 import statistics
-import subprocess
 import sys
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -57,7 +57,7 @@ def about() -> dict[str, Any]:
     machine: dict[str, Any] = {
         "cpu": _found("/proc/cpuinfo", r"model name\s*: (.*)") or platform.machine(),
         "cores": os.cpu_count(),
-        "gpu": _gpu(),
+        "gpu": gpu(),
         "driver": _found("/proc/driver/nvidia/version", r"Kernel Module(?:.* for \S+)?\s+([\d.]+)"),
         "cuda": f"{info.version // 1000}.{info.version % 1000 // 10}",
         "libcuda": info.path,
@@ -89,16 +89,11 @@ def _found(path: str, pattern: str) -> str | None:
     return found and found[1].strip()
 
 
-def has_gpu() -> bool:
-    """Whether this is no stand-in for a driver, which queues nothing."""
-    return "/bench/stub/" not in dlaunch.driver_info().path
-
-
-def _gpu() -> str:
-    if not has_gpu():
-        return "a driver that does nothing"
-    ask = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"]
-    return subprocess.check_output(ask, text=True).strip()
+def gpu() -> str:
+    """The name of the first device; bench/stub's says that it is one of a driver that does nothing."""
+    name = ctypes.create_string_buffer(100)
+    ctypes.CDLL(dlaunch.driver_info().path).cuDeviceGetName(name, len(name), 0)
+    return name.value.decode()
 
 
 def _version(package: str) -> str | None:

@@ -171,7 +171,7 @@ def _empty_function(bench: Bench, n: int) -> Any:
     source = f"def empty({', '.join(f't{i}' for i in range(n))}):\n    pass\n"
     with open(path, "w") as file:
         file.write(source)
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"__name__": "empty"}
     exec(compile(source, path, "exec"), scope)
     return scope["empty"]
 

@@ -1,0 +1,179 @@
+package main_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What launches execute, counted by callgrind: bench/instructions.c, over a driver
+// that does nothing.
+
+// tolerated is what another release of gcc, or other flags of a distribution's, may change.
+const tolerated = 0.02
+
+// launchesCounted is LAUNCHES of instructions.c.
+const launchesCounted = 100
+
+// executed is what one thread did between two moments.
+type executed struct {
+	instructions int            // in libdlaunch.so and what it calls, but for the driver
+	driver       map[string]int // calls of the driver's functions by libdlaunch.so
+	others       map[string]int // calls of libc's and the loader's
+	functions    []string       // of libdlaunch.so
+}
+
+// count runs the client under callgrind, and gives what the launches of each case did,
+// and what came before the second: loading, and a first launch. Go's signals for
+// preemption would confuse callgrind.
+func count(t *testing.T, p paths, cases int) (launches []executed, before executed) {
+	t.Helper()
+	valgrind, err := exec.LookPath("valgrind")
+	if err != nil {
+		t.Skip("valgrind is not installed; .ci/run installs it")
+	}
+	folder, stub := t.TempDir(), buildBenchStub(t, p)
+	client, out := filepath.Join(folder, "instructions"), filepath.Join(folder, "out")
+	compilers[1].compile(t, client, "-I"+p.include, filepath.Join(p.root, "bench", "instructions.c"),
+		"-L"+p.build, "-ldlaunch", "-Wl,-rpath,"+p.build, "-L"+filepath.Dir(stub), "-l:libcuda.so.1")
+	run(t, []string{"DLAUNCH_DRIVER=cuda", "LD_LIBRARY_PATH=" + filepath.Dir(stub), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"},
+		valgrind, "--quiet", "--tool=callgrind", "--separate-threads=yes", "--dump-before=measured", "--dump-after=measured", "--callgrind-out-file="+out, client)
+	for part := 1; part <= 2*cases; part++ { // -01 is the thread of main
+		text, err := os.ReadFile(fmt.Sprintf("%s.%d-01", out, part))
+		require.NoError(t, err)
+		switch did := readCallgrind(t, string(text)); {
+		case part%2 == 0:
+			launches = append(launches, did)
+		case part == 3:
+			before = did
+		}
+	}
+	require.NoFileExists(t, fmt.Sprintf("%s.%d-01", out, 2*cases+1))
+	return launches, before
+}
+
+var (
+	name = regexp.MustCompile(`^(c?)(ob|fn)=\((\d+)\)(?: (.*))?$`)
+	cost = regexp.MustCompile(`^[+\-*]?\d* (\d+)$`)
+)
+
+// readCallgrind reads one part of callgrind's output. A name is spelled once, and a
+// number afterwards; the line after `calls=` is what the called function took.
+func readCallgrind(t *testing.T, text string) executed {
+	t.Helper()
+	found := executed{driver: map[string]int{}, others: map[string]int{}}
+	names, now := map[string]string{}, map[string]string{}
+	calls, ran := 0, map[string]bool{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if m := name.FindStringSubmatch(line); m != nil {
+			if m[4] != "" {
+				names[m[2]+m[3]] = m[4]
+			}
+			now[m[1]+m[2]] = names[m[2]+m[3]]
+		} else if rest, is := strings.CutPrefix(line, "calls="); is {
+			var err error
+			calls, err = strconv.Atoi(strings.Fields(rest)[0])
+			require.NoError(t, err, line)
+		} else if m := cost.FindStringSubmatch(line); m != nil {
+			instructions, err := strconv.Atoi(m[1])
+			require.NoError(t, err, line)
+			called := now["ob"]
+			if now["cob"] != "" {
+				called = now["cob"]
+			}
+			switch isOurs := strings.Contains(now["ob"], "libdlaunch.so"); {
+			case !isOurs:
+			case calls == 0:
+				found.instructions += instructions
+				ran[now["fn"]] = true
+			case strings.Contains(called, "libcuda.so"):
+				found.driver[now["cfn"]] += calls
+			case called != now["ob"]:
+				found.instructions += instructions
+				found.others[now["cfn"]] += calls
+			}
+			calls, now["cob"] = 0, ""
+		}
+	}
+	for function := range maps.Keys(ran) {
+		found.functions = append(found.functions, function)
+	}
+	return found
+}
+
+const instructionsFile = "bench/instructions.txt"
+
+// cases are its lines, less the comments.
+func cases(t *testing.T, p paths) [][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.root, instructionsFile))
+	require.NoError(t, err)
+	var found [][]string
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); fields[0] != "#" {
+			require.Len(t, fields, 3, line)
+			found = append(found, fields)
+		}
+	}
+	require.NotEmpty(t, found)
+	return found
+}
+
+func TestInstructions(t *testing.T) {
+	p := projectPaths(t)
+	expected := cases(t, p)
+	launches, _ := count(t, p, len(expected))
+	for i, fields := range expected {
+		want, err := strconv.ParseFloat(fields[2], 64)
+		require.NoError(t, err, fields)
+		got := float64(launches[i].instructions) / launchesCounted
+		if math.Abs(got-want) > tolerated*want {
+			t.Errorf("a launch with %s %s executes %.0f instructions, and %s says %.0f: more than %.0f %% apart.\n"+
+				"If that is meant, edit the file, and say why in the commit.", fields[0], fields[1], got, instructionsFile, want, 100*tolerated)
+		}
+	}
+}
+
+// A launch calls the driver once, to launch, and nothing else: no allocation, no
+// lock, no question to the driver, no Go.
+func TestLaunchesDoNothingElse(t *testing.T) {
+	p := projectPaths(t)
+	p.build = t.TempDir()
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(p.build, "libdlaunch.so"), ".") // with the names of its functions
+	build.Env = append(os.Environ(), "CGO_CFLAGS=-O2")
+	made, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", made)
+	launches, before := count(t, p, len(cases(t, p)))
+	for i, did := range launches {
+		require.Equal(t, map[string]int{"cuLaunchKernelEx": launchesCounted}, did.driver, "case %d", i)
+		for function := range did.others {
+			require.Regexp(t, `^__mem(cpy|move|set)_`, function, "case %d", i)
+		}
+		require.Contains(t, did.functions, "dlaunch_launch", "case %d", i)
+		require.Empty(t, goFunctions(did), "case %d", i)
+	}
+	// What loads a kernel and launches it for the first time needs all that, and it is seen.
+	require.Contains(t, before.driver, "cuLibraryLoadData")
+	require.Contains(t, before.others, "calloc")
+	require.Contains(t, goFunctions(before), "runtime.cgocallback.abi0")
+}
+
+func goFunctions(did executed) (found []string) {
+	isGo := regexp.MustCompile(`^(runtime|main|dlaunch/.*)\.|^_?cgo|^x_cgo|^crosscall`)
+	for _, function := range did.functions {
+		if isGo.MatchString(function) {
+			found = append(found, function)
+		}
+	}
+	return found
+}
