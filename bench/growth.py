@@ -25,7 +25,6 @@ from bursts import HANDLE, RAW, Bench, CBurst, uint64s
 from empty import empty_prototype, empty_ptx
 from ways import c_handles, c_tensors, configured, own_arrays, raw
 
-STUB = "Stub H200"  # which queues nothing
 QUEUED = 900  # launches that a GPU takes before one waits
 PROCESSES = 21
 
@@ -59,7 +58,7 @@ def arguments(bench: Bench) -> Panel:
 
 def threads(bench: Bench, rounds: int = 60) -> Panel:
     """Each thread launches a kernel of its own on its own arrays. The best round: in others threads wait for a core."""
-    sizes, tensors, queue = (1, 2, 4, 8, 16), 3, 60_000 if measuring.gpu() == STUB else QUEUED
+    sizes, tensors, queue = (1, 2, 4, 8, 16), 3, 60_000 if measuring.device_name() == measuring.STUB else QUEUED
     kernels = [bench.kernel(tensors) for _ in range(max(sizes))]
     arrays = [bench.arrays(tensors) for _ in kernels]
     natives = [bench.driver_kernels(tensors) for _ in kernels]

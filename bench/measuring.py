@@ -21,6 +21,7 @@ from bursts import Burst
 Key = TypeVar("Key", bound=Hashable)
 
 PACKAGES = ("numpy", "torch", "cupy", "tvm_ffi", "cuda.core", "triton", "numba_cuda")
+STUB = "Stub H200"  # what bench/stub calls its device
 SLOW = 5e6  # ns: a burst that would take longer is shortened, but not below 5 launches
 
 
@@ -57,7 +58,7 @@ def about() -> dict[str, Any]:
     machine: dict[str, Any] = {
         "cpu": _found("/proc/cpuinfo", r"model name\s*: (.*)") or platform.machine(),
         "cores": os.cpu_count(),
-        "gpu": gpu(),
+        "gpu": device_name(),
         "driver": _found("/proc/driver/nvidia/version", r"Kernel Module(?:.* for \S+)?\s+([\d.]+)"),
         "cuda": f"{info.version // 1000}.{info.version % 1000 // 10}",
         "libcuda": info.path,
@@ -66,10 +67,10 @@ def about() -> dict[str, Any]:
         "packages": {package: _version(package) for package in PACKAGES},
     }
     driver = f"driver {machine['driver'] or 'of unknown number'}, CUDA {machine['cuda']}"
-    first = (machine["gpu"], driver, f"{machine['cores']} × {machine['cpu']}")
-    there = [f"{name} {version}" for name, version in machine["packages"].items() if version]
-    title = (
-        " · ".join(first) + "\n" + " · ".join((f"dlaunch {dlaunch.__version__}", f"Python {machine['python']}", *there))
+    gpu = "a driver that does nothing" if machine["gpu"] == STUB else f"{machine['gpu']} · {driver}"
+    packages = [f"{name} {version}" for name, version in machine["packages"].items() if version]
+    title = f"{gpu} · {machine['cores']} × {machine['cpu']}\n" + " · ".join(
+        [f"dlaunch {machine['dlaunch']}", f"Python {machine['python']}", *packages]
     )
     return {"title": title, "machine": machine}
 
@@ -89,8 +90,8 @@ def _found(path: str, pattern: str) -> str | None:
     return found and found[1].strip()
 
 
-def gpu() -> str:
-    """The name of the first device; bench/stub's says that it is one of a driver that does nothing."""
+def device_name() -> str:
+    """The name of the first device."""
     name = ctypes.create_string_buffer(100)
     ctypes.CDLL(dlaunch.driver_info().path).cuDeviceGetName(name, len(name), 0)
     return name.value.decode()

@@ -32,33 +32,43 @@ type executed struct {
 	functions    []string       // of libdlaunch.so
 }
 
-// count runs the client under callgrind, and gives what the launches of each case did,
-// and what came before the second: loading, and a first launch. Go's signals for
-// preemption would confuse callgrind.
-func count(t *testing.T, p paths, cases int) (launches []executed, before executed) {
+// callgrind runs a command with the driver that does nothing, and gives what its main
+// thread did up to each mark. Go's signals for preemption would confuse callgrind.
+func callgrind(t *testing.T, stub string, environment, marks []string, command ...string) []executed {
 	t.Helper()
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
 		t.Skip("valgrind is not installed; .ci/run installs it")
 	}
-	folder, stub := t.TempDir(), buildBenchStub(t, p)
-	client, out := filepath.Join(folder, "instructions"), filepath.Join(folder, "out")
+	out := filepath.Join(t.TempDir(), "out")
+	environment = append(environment, "DLAUNCH_DRIVER=cuda", "LD_LIBRARY_PATH="+filepath.Dir(stub), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1")
+	arguments := append([]string{valgrind, "--quiet", "--tool=callgrind", "--separate-threads=yes", "--callgrind-out-file=" + out}, marks...)
+	run(t, environment, append(arguments, command...)...)
+	var parts []executed
+	for {
+		text, err := os.ReadFile(fmt.Sprintf("%s.%d-01", out, len(parts)+1))
+		if os.IsNotExist(err) {
+			return parts
+		}
+		require.NoError(t, err)
+		parts = append(parts, readCallgrind(t, string(text)))
+	}
+}
+
+// count runs bench/instructions.c, and gives what the launches of each case did, and
+// what came before the second: loading, and a first launch.
+func count(t *testing.T, p paths, cases int) (launches []executed, before executed) {
+	t.Helper()
+	stub := buildBenchStub(t, p)
+	client := filepath.Join(t.TempDir(), "instructions")
 	compilers[1].compile(t, client, "-I"+p.include, filepath.Join(p.root, "bench", "instructions.c"),
 		"-L"+p.build, "-ldlaunch", "-Wl,-rpath,"+p.build, "-L"+filepath.Dir(stub), "-l:libcuda.so.1")
-	run(t, []string{"DLAUNCH_DRIVER=cuda", "LD_LIBRARY_PATH=" + filepath.Dir(stub), "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"},
-		valgrind, "--quiet", "--tool=callgrind", "--separate-threads=yes", "--dump-before=measured", "--dump-after=measured", "--callgrind-out-file="+out, client)
-	for part := 1; part <= 2*cases; part++ { // -01 is the thread of main
-		text, err := os.ReadFile(fmt.Sprintf("%s.%d-01", out, part))
-		require.NoError(t, err)
-		switch did := readCallgrind(t, string(text)); {
-		case part%2 == 0:
-			launches = append(launches, did)
-		case part == 3:
-			before = did
-		}
+	parts := callgrind(t, stub, nil, []string{"--dump-before=measured", "--dump-after=measured"}, client)
+	require.Len(t, parts, 2*cases)
+	for i := 1; i < len(parts); i += 2 {
+		launches = append(launches, parts[i])
 	}
-	require.NoFileExists(t, fmt.Sprintf("%s.%d-01", out, 2*cases+1))
-	return launches, before
+	return launches, parts[2]
 }
 
 var (
@@ -144,28 +154,15 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// A launch calls the driver once, to launch, and nothing else: no allocation, no
-// lock, no question to the driver, no Go.
-func TestLaunchesDoNothingElse(t *testing.T) {
-	p := projectPaths(t)
-	p.build = t.TempDir()
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(p.build, "libdlaunch.so"), ".") // with the names of its functions
+// buildWithNames gives a folder with a libdlaunch.so that has the names of its functions.
+func buildWithNames(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(folder, "libdlaunch.so"), ".")
 	build.Env = append(os.Environ(), "CGO_CFLAGS=-O2")
 	made, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", made)
-	launches, before := count(t, p, len(cases(t, p)))
-	for i, did := range launches {
-		require.Equal(t, map[string]int{"cuLaunchKernelEx": launchesCounted}, did.driver, "case %d", i)
-		for function := range did.others {
-			require.Regexp(t, `^__mem(cpy|move|set)_`, function, "case %d", i)
-		}
-		require.Contains(t, did.functions, "dlaunch_launch", "case %d", i)
-		require.Empty(t, goFunctions(did), "case %d", i)
-	}
-	// What loads a kernel and launches it for the first time needs all that, and it is seen.
-	require.Contains(t, before.driver, "cuLibraryLoadData")
-	require.Contains(t, before.others, "calloc")
-	require.Contains(t, goFunctions(before), "runtime.cgocallback.abi0")
+	return folder
 }
 
 func goFunctions(did executed) (found []string) {
@@ -176,4 +173,54 @@ func goFunctions(did executed) (found []string) {
 		}
 	}
 	return found
+}
+
+// A launch calls the driver once, to launch, and nothing else: no allocation, no
+// lock, no question to the driver, no Go. On a thread that has a context current:
+// for one that has none, the context is set for each launch, and taken back.
+func TestLaunchesDoNothingElse(t *testing.T) {
+	p := projectPaths(t)
+	p.build = buildWithNames(t)
+	requireOneCall := func(t *testing.T, did executed) {
+		require.Equal(t, map[string]int{"cuLaunchKernelEx": launchesCounted}, did.driver)
+		require.Contains(t, did.functions, "check_and_launch")
+		require.Empty(t, goFunctions(did))
+	}
+
+	t.Run("C", func(t *testing.T) {
+		launches, before := count(t, p, len(cases(t, p)))
+		for _, did := range launches {
+			requireOneCall(t, did)
+			for function := range did.others {
+				require.Regexp(t, `^__mem(cpy|move|set)_`, function)
+			}
+		}
+		// What loads a kernel and launches it for the first time needs all that, and it is seen.
+		require.Contains(t, before.driver, "cuLibraryLoadData")
+		require.Contains(t, before.others, "calloc")
+		require.Contains(t, goFunctions(before), "runtime.cgocallback.abi0")
+	})
+
+	t.Run("Python", func(t *testing.T) { // which gives and takes its own locks
+		const script = `import ctypes, os, sys
+import dlaunch
+cuda, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+assert cuda.cuInit(0) == cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == cuda.cuCtxSetCurrent(context) == 0
+image = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry args_3(.param .u64 a, .param .u64 b, .param .u64 c)\n{\nret;\n}\n"
+launch = dlaunch.load(image).kernel("args_3(a: f32[n], b: f32[n], c: i64)").configure(1, 32)
+a, b = dlaunch.empty(128, "f32"), dlaunch.empty(128, "f32")
+launch(a, b, 7)
+os.getppid()
+for _ in range(int(sys.argv[1])):
+    launch(a, b, 7)
+os.getppid()`
+		environment := []string{"PYTHONPATH=" + filepath.Join(p.root, "python", "src"), "DLAUNCH_LIBRARY=" + filepath.Join(p.build, "libdlaunch.so")}
+		parts := callgrind(t, buildBenchStub(t, p), environment, []string{"--dump-before=getppid"},
+			python(), "-c", script, strconv.Itoa(launchesCounted))
+		require.Len(t, parts, 2)
+		requireOneCall(t, parts[1])
+		for function := range parts[1].others {
+			require.NotRegexp(t, `^(malloc|calloc|realloc|free|pthread_(mutex|rwlock|spin|cond))`, function)
+		}
+	})
 }
