@@ -74,6 +74,8 @@ def threads(bench: Bench, rounds: int = 60) -> Panel:
         for (way, n), found in rates.items():
             found.append(bench.c.burst_rate((CBurst * n)(*ways[way][:n]), n, queue // n))
             dlaunch.synchronize()
+    if min(map(min, rates.values())) < 0:
+        sys.exit("threads: a launch failed")
     lines = {way: [max(rates[way, n]) for n in sizes] for way in ways}
     two, one = lines["dlaunch"][1], lines["dlaunch"][0]
     print(f"two threads launch {two / one:.2f} times as much as one")
@@ -190,7 +192,9 @@ def cold(bench: Bench) -> dict[str, float]:
         "driver": [FIRST, bench.path, "burst_cold_driver", bench.libcuda, empty_ptx(1)],
         "dlaunch": [FIRST, bench.path, "burst_cold_dlaunch", empty_ptx(1), empty_prototype(1)],
     }
-    environment = {**os.environ, "CUDA_CACHE_DISABLE": "1"}
+    # Python's own cache as if dlaunch were installed, and none of the driver's.
+    cached = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": bench.scratch.name}
+    environment = {**os.environ, **cached, "CUDA_CACHE_DISABLE": "1"}
     found: dict[str, list[list[float]]] = {name: [] for name in programs}
     for i in range(PROCESSES):
         for name, program in programs.items():
