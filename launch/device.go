@@ -79,12 +79,21 @@ func readLimits(api *driver.API, d driver.Device) (deviceLimits, error) {
 }
 
 // on runs f with the device's context current on one OS thread, and relaxed; it
-// leaves the thread's context and mode as they were.
+// leaves the thread's context and mode as they were. In a poisoned context nothing
+// is done any more.
 func (e *Engine) on(index int, f func(d *device) error) error {
 	d, err := e.device(index)
 	if err != nil {
 		return err
 	}
+	if err := e.poisoned(); err != nil {
+		return err
+	}
+	return e.within(d, d.context, f)
+}
+
+// within is on for any context of the device.
+func (e *Engine) within(d *device, context driver.Context, f func(d *device) error) error {
 	api := e.driver.API
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,8 +101,8 @@ func (e *Engine) on(index int, f func(d *device) error) error {
 	if r != driver.ResultSuccess {
 		return driverError("cuCtxGetCurrent", r)
 	}
-	if former != d.context {
-		if r := api.ContextSetCurrent(d.context); r != driver.ResultSuccess {
+	if former != context {
+		if r := api.ContextSetCurrent(context); r != driver.ResultSuccess {
 			return driverError("cuCtxSetCurrent", r)
 		}
 		defer api.ContextSetCurrent(former)
@@ -149,15 +158,37 @@ func (e *Engine) MemoryInfo(index int) (free, total uint64, err error) {
 	return free, total, err
 }
 
-// Synchronize waits until all work of a device is done.
+// Synchronize waits until all work of a device is done: of its primary context, and
+// of the current one if that is another of the device.
 func (e *Engine) Synchronize(index int) error {
 	e.deferred.Reclaim()
-	return e.on(index, func(*device) error {
-		return e.afterIdle(index, func() error {
-			if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
-				return e.failure("cuCtxSynchronize", r)
+	d, err := e.device(index)
+	if err != nil {
+		return err
+	}
+	if err := e.poisoned(); err != nil {
+		e.runFinished() // what waited is lost with the context
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	contexts := []driver.Context{d.context}
+	if other := e.otherContext(d); other != 0 {
+		contexts = append(contexts, other)
+	}
+	return e.afterIdle(index, func() error {
+		for _, context := range contexts {
+			if err := e.within(d, context, e.synchronizeContext); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
+}
+
+func (e *Engine) synchronizeContext(*device) error {
+	if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
+		return e.failure("cuCtxSynchronize", r)
+	}
+	return nil
 }

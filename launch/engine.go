@@ -50,7 +50,10 @@ type Engine struct {
 	poison  poison
 	slow    reasons
 	exports exports
-	bytes   counter                   // of device memory that arrays hold
+	bytes   counter // of device memory that arrays hold
+	leaked  counter // and of what is lost with a poisoned context, on purpose
+	log     log
+	former  sync.Map                  // contexts that EnterDevice gave
 	memory  atomic.Pointer[[2]uint64] // the simulator's: base and size
 }
 

@@ -71,7 +71,7 @@ func (f *fake) api() *driver.API {
 		},
 		ContextCurrent:     func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
 		ContextSetCurrent:  func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
-		ContextDevice:      func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
+		ContextDevice:      f.contextDevice,
 		ContextSynchronize: func() driver.Result { return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
@@ -116,21 +116,26 @@ func (f *fake) api() *driver.API {
 		},
 		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
 		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
-		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
-		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
-		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
-		EventSynchronize:   func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
-		EventElapsed:       func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
-		StreamWaitEvent:    func(driver.Stream, driver.Event) driver.Result { return ok },
-		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
-		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
-		EventDestroy:       func(driver.Event) driver.Result { return ok },
-		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
-		MemAlloc:           f.alloc,
-		MemFree:            f.free,
-		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
-		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
-		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
+		StreamContext:      func(driver.Stream) (driver.Context, driver.Result) { return 0, driver.ResultInvalidHandle },
+
+		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
+		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+
+		StreamDestroy:     func(driver.Stream) driver.Result { return ok },
+		StreamSynchronize: func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		EventCreate:       func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventSynchronize:  func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
+		EventElapsed:      func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
+		StreamWaitEvent:   func(driver.Stream, driver.Event) driver.Result { return ok },
+		EventRecord:       func(driver.Event, driver.Stream) driver.Result { return ok },
+		EventQuery:        func(driver.Event) driver.Result { return f.unsafe(f.events) },
+		EventDestroy:      func(driver.Event) driver.Result { return ok },
+		StreamCapturing:   func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
+		MemAlloc:          f.alloc,
+		MemFree:           f.free,
+		MemAllocAsync:     func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
+		MemFreeAsync:      func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
+		MemInfo:           func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -156,6 +161,15 @@ func (f *fake) unsafe(r driver.Result) driver.Result {
 		return driver.ResultStreamCaptureUnsupported
 	}
 	return r
+}
+
+// contextDevice: 100 and 101 are the devices' primary contexts, 200 and 201 others.
+func (f *fake) contextDevice() (driver.Device, driver.Result) {
+	context := f.context.Load()
+	if context == 0 {
+		return 0, driver.ResultInvalidContext
+	}
+	return driver.Device(context % 100), driver.ResultSuccess
 }
 
 func (f *fake) giveBack(taken uint64) { f.gone = append(f.gone, taken) }

@@ -33,6 +33,7 @@ type frees struct {
 }
 
 type pendingFree struct {
+	entry  *handles.Entry
 	shared *exec.Tensor
 	device int    // whose memory it is, or noDevice
 	end    func() // called once, when nothing uses it
@@ -59,6 +60,7 @@ func (e *Engine) freeWhenDone(s *pendingFree) {
 	if e.finished([]*pendingFree{s})[s] {
 		e.endFree(s)
 	} else {
+		s.entry.Outlive()
 		e.frees.mu.Lock()
 		e.frees.waiting = append(e.frees.waiting, s)
 		e.frees.mu.Unlock()
@@ -100,7 +102,7 @@ func (e *Engine) finished(list []*pendingFree) map[*pendingFree]bool {
 }
 
 func (e *Engine) endFree(s *pendingFree) {
-	if s.fenced {
+	if s.fenced && e.poisoned() == nil {
 		e.driver.API.EventDestroy(s.event)
 	}
 	s.end()
@@ -157,6 +159,7 @@ func (e *Engine) runFinished() bool {
 	e.frees.mu.Unlock()
 	for s := range done {
 		e.endFree(s)
+		s.entry.Gone()
 	}
 	return true
 }

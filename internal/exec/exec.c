@@ -253,32 +253,16 @@ int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunc
 /* ---------------------------------------------------------------- the launch */
 
 /* The default streams are the current context's: where that is none, or another
- * device's, the device's own is current for the call. */
-static bool borrow_context(uint64_t stream, int32_t device, void **former) {
+ * device's, the device's own is current for the call. *other: it is the device's,
+ * but not its primary one. */
+static bool borrow_context(uint64_t stream, int32_t device, void **former, bool *other) {
   const dl_driver *driver = &dl_the_driver;
   if (stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL) return false;
   void *wanted = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
   if (driver->ctx_get_current(former) != 0 || *former == wanted) return false;
   int32_t current;
-  if (*former != NULL && driver->ctx_get_device(&current) == 0 && current == device) return false;
-  return driver->ctx_set_current(wanted) == 0;
-}
-
-static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
-  const dl_kernel *kernel = pack->kernel;
-  size_t size = kernel->program.params_size;
-  dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
-  void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
-  void *without[] = {PARAM_END, &call};
-  void *former = NULL;
-  bool borrowed = borrow_context(config->stream, device, &former);
-  void *state = hooks ? hooks->before() : NULL;
-  int32_t code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
-  if (hooks) hooks->after(state);
-  if (borrowed) dl_the_driver.ctx_set_current(former);
-  if (code == 0) return DL_OK;
-  fault->driver_code = code;
-  return dl_refuse(fault, DL_DRIVER, -1, device, 0);
+  *other = *former != NULL && driver->ctx_get_device(&current) == 0 && current == device;
+  return !*other && driver->ctx_set_current(wanted) == 0;
 }
 
 /* What one call asks for. */
@@ -290,6 +274,35 @@ typedef struct request {
   const dl_hooks *hooks;
   const uint64_t *scratch;
 } request;
+
+/* A default stream of a context that is not the primary one cannot be asked later
+ * whether it has passed: so its arrays wait for all. */
+static void used_elsewhere(const request *r) {
+  for (uint32_t i = 0; i < r->num_args; i++) {
+    dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
+    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->streams, DL_SEVERAL_STREAMS);
+  }
+}
+
+static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const request *r, dl_fault *fault) {
+  const dl_hooks *hooks = r->hooks;
+  const dl_kernel *kernel = pack->kernel;
+  size_t size = kernel->program.params_size;
+  dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
+  void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
+  void *without[] = {PARAM_END, &call};
+  void *former = NULL;
+  bool other = false;
+  bool borrowed = borrow_context(config->stream, device, &former, &other);
+  if (__builtin_expect(other, 0)) used_elsewhere(r);
+  void *state = hooks ? hooks->before() : NULL;
+  int32_t code = dl_the_driver.launch(config, kernel->function, NULL, size ? with : without);
+  if (hooks) hooks->after(state);
+  if (borrowed) dl_the_driver.ctx_set_current(former);
+  if (code == 0) return DL_OK;
+  fault->driver_code = code;
+  return dl_refuse(fault, DL_DRIVER, -1, device, 0);
+}
 
 /* Closed handles come before any other fault of a call. */
 static int32_t prefer_stale(const request *r, dl_fault *fault) {
@@ -332,12 +345,12 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   if (reason != DL_OK) return reason;
   if (config->num_attributes == 0 && (config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0 &&
       !(config->flags & DLAUNCH_COOPERATIVE)) {
-    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r->hooks, fault);
+    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r, fault);
   }
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
   reason = gather_attributes(&out, config, attributes, fault);
   if (reason != DL_OK || out.grid[0] == 0) return reason;
-  return launch(pack, &out, device, r->hooks, fault);
+  return launch(pack, &out, device, r, fault);
 }
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
@@ -371,6 +384,7 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
+  if (!first) attention &= ~(uint32_t)DL_TRACING;
   if (__builtin_expect(thread == NULL, 0)) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
   int32_t reason =
       __builtin_expect(attention != 0, 0) ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);

@@ -24,6 +24,7 @@ enum {
   DL_EXITING = 2,   /* exit() has begun: the driver may be gone */
   DL_POISONED = 4,  /* a sticky fault: every launch fails at once */
   DL_UNLOADING = 8, /* a library is being unloaded: launches wait in Go */
+  DL_TRACING = 16,  /* launches are logged, by Go, which then asks again */
 };
 extern _Atomic uint32_t dl_attention;
 

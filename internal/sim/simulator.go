@@ -89,7 +89,7 @@ func (s *Simulator) API() *driver.API {
 		LibraryLoad: s.libraryLoad, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
 		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
 		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,
-		StreamCreate: s.streamCreate, StreamDestroy: s.streamDestroy, StreamSynchronize: s.streamSynchronize, StreamQuery: s.streamSynchronize,
+		StreamPriorityRange: s.streamPriorityRange, StreamCreate: s.streamCreate, StreamDestroy: s.streamDestroy, StreamSynchronize: s.streamSynchronize, StreamQuery: s.streamSynchronize,
 		StreamContext: s.streamContext, StreamCapturing: s.streamCapturing, StreamWaitEvent: s.streamWaitEvent,
 		EventCreate: s.eventCreate, EventRecord: s.eventRecord, EventQuery: s.eventQuery, EventSynchronize: s.eventQuery,
 		EventDestroy: s.eventDestroy, EventElapsed: s.eventElapsed,
