@@ -13,7 +13,7 @@ import (
 )
 
 // engine is the library: the one object that outlives a call.
-var engine = launch.New(openDriver, giveBack)
+var engine = newEngine()
 
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {

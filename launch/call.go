@@ -124,6 +124,9 @@ func (c *call) explainDriver(fault exec.Fault) error {
 		if report := e.driver.TakeReport(); report != "" {
 			err := status.Errorf(status.Fault, "%s", report)
 			err.Driver = fault.DriverCode
+			if e.driver.FaultsStay {
+				e.poisonBy(err)
+			}
 			return err
 		}
 	}

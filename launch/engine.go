@@ -27,6 +27,9 @@ type Driver struct {
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
 	TakeReport func() string
+
+	// FaultsStay makes such a fault poison the context, as a GPU's does.
+	FaultsStay bool
 }
 
 // Engine is the library: one in a process.

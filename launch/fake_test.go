@@ -36,9 +36,10 @@ type fake struct {
 	logTo     []byte
 	allocates driver.Result
 	syncs     driver.Result
-	events    driver.Result // what asking for an event answers
-	gone      []uint64      // what giveBack heard
-	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
+	events    driver.Result  // what asking for an event answers
+	foreign   driver.Context // of streams that the fake did not make
+	gone      []uint64       // what giveBack heard
+	params    [][2]uint64    // offset and size of each parameter; nil: the driver cannot tell
 }
 
 const fakeSharedOptIn = 232448
@@ -116,7 +117,7 @@ func (f *fake) api() *driver.API {
 		},
 		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
 		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
-		StreamContext:      func(driver.Stream) (driver.Context, driver.Result) { return 0, driver.ResultInvalidHandle },
+		StreamContext:      f.streamContext,
 
 		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
 		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
@@ -161,6 +162,13 @@ func (f *fake) unsafe(r driver.Result) driver.Result {
 		return driver.ResultStreamCaptureUnsupported
 	}
 	return r
+}
+
+func (f *fake) streamContext(stream driver.Stream) (driver.Context, driver.Result) {
+	if stream == 0x5000 || f.foreign == 0 {
+		return 0, driver.ResultInvalidHandle
+	}
+	return f.foreign, driver.ResultSuccess
 }
 
 // contextDevice: 100 and 101 are the devices' primary contexts, 200 and 201 others.

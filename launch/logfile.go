@@ -18,13 +18,13 @@ type logSettings struct {
 // parseLog reads LEVEL[:json][:FILE]; a file's name may have colons.
 func parseLog(value string) (logSettings, error) {
 	level, rest, more := strings.Cut(value, ":")
-	s := logSettings{off: level == "" || level == "off", launches: level == "launch"}
+	s := logSettings{off: value == "" || level == "off", launches: level == "launch"}
 	known := s.off || s.launches || level == "lifecycle"
 	if more && (rest == "json" || strings.HasPrefix(rest, "json:")) {
 		s.json = true
 		_, rest, more = strings.Cut(rest, ":")
 	}
-	if s.file = rest; !known || more && rest == "" || value == ":" {
+	if s.file = rest; !known || more && rest == "" {
 		return logSettings{}, status.Errorf(status.Argument, "DLAUNCH_LOG is %q; off, lifecycle or launch is wanted, then :json or nothing, then :FILE or nothing; nothing is logged", value)
 	}
 	return s, nil
