@@ -14,9 +14,6 @@ func (e *Engine) EnterDevice(index int) (former uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := e.poisoned(); err != nil {
-		return 0, err
-	}
 	current, r := e.driver.API.ContextCurrent()
 	if r != driver.ResultSuccess {
 		return 0, driverError("cuCtxGetCurrent", r)
@@ -49,9 +46,6 @@ func (e *Engine) LeaveDevice(former uint64) error {
 func (e *Engine) onStream(stream driver.Stream, index int, f func(d *device) error) error {
 	d, err := e.device(index)
 	if err != nil {
-		return err
-	}
-	if err := e.poisoned(); err != nil {
 		return err
 	}
 	runtime.LockOSThread()

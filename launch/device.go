@@ -27,7 +27,8 @@ type deviceLimits struct {
 	computeMajor, computeMinor   int
 }
 
-// device gives a device whose context is retained.
+// device gives a device whose context is retained. In a poisoned one nothing is done
+// any more.
 func (e *Engine) device(index int) (*device, error) {
 	api, err := e.api()
 	if err != nil {
@@ -35,6 +36,9 @@ func (e *Engine) device(index int) (*device, error) {
 	}
 	if index < 0 || index >= len(e.devices) {
 		return nil, status.Errorf(status.Argument, "device %d does not exist; the driver shows %d, counted from 0", index, len(e.devices))
+	}
+	if err := e.poisoned(); err != nil {
+		return nil, err
 	}
 	d := &e.devices[index]
 	d.mu.Lock()
@@ -79,14 +83,10 @@ func readLimits(api *driver.API, d driver.Device) (deviceLimits, error) {
 }
 
 // on runs f with the device's context current on one OS thread, and relaxed; it
-// leaves the thread's context and mode as they were. In a poisoned context nothing
-// is done any more.
+// leaves the thread's context and mode as they were.
 func (e *Engine) on(index int, f func(d *device) error) error {
 	d, err := e.device(index)
 	if err != nil {
-		return err
-	}
-	if err := e.poisoned(); err != nil {
 		return err
 	}
 	return e.within(d, d.context, f)
@@ -164,10 +164,7 @@ func (e *Engine) Synchronize(index int) error {
 	e.deferred.Reclaim()
 	d, err := e.device(index)
 	if err != nil {
-		return err
-	}
-	if err := e.poisoned(); err != nil {
-		e.runFinished() // what waited is lost with the context
+		e.runFinished() // what waited is lost with a poisoned context
 		return err
 	}
 	runtime.LockOSThread()

@@ -53,11 +53,12 @@ type Engine struct {
 	poison  poison
 	slow    reasons
 	exports exports
-	bytes   counter // of device memory that arrays hold
-	leaked  counter // and of what is lost with a poisoned context, on purpose
-	log     log
-	former  sync.Map                  // contexts that EnterDevice gave
+	bytes   counter                   // of device memory that arrays hold
 	memory  atomic.Pointer[[2]uint64] // the simulator's: base and size
+
+	log    log
+	leaked counter  // device memory that is lost with a poisoned context, on purpose
+	former sync.Map // contexts that EnterDevice gave
 }
 
 // New makes an engine whose driver is opened by the first call that needs one.

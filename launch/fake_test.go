@@ -36,10 +36,11 @@ type fake struct {
 	logTo     []byte
 	allocates driver.Result
 	syncs     driver.Result
-	events    driver.Result  // what asking for an event answers
-	foreign   driver.Context // of streams that the fake did not make
-	gone      []uint64       // what giveBack heard
-	params    [][2]uint64    // offset and size of each parameter; nil: the driver cannot tell
+	events    driver.Result // what asking for an event answers
+	gone      []uint64      // what giveBack heard
+	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
+
+	foreign driver.Context // of streams that the fake did not make
 }
 
 const fakeSharedOptIn = 232448
@@ -117,26 +118,21 @@ func (f *fake) api() *driver.API {
 		},
 		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
 		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
-		StreamContext:      f.streamContext,
-
-		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
-		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
-
-		StreamDestroy:     func(driver.Stream) driver.Result { return ok },
-		StreamSynchronize: func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
-		EventCreate:       func(uint32) (driver.Event, driver.Result) { return 9, ok },
-		EventSynchronize:  func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
-		EventElapsed:      func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
-		StreamWaitEvent:   func(driver.Stream, driver.Event) driver.Result { return ok },
-		EventRecord:       func(driver.Event, driver.Stream) driver.Result { return ok },
-		EventQuery:        func(driver.Event) driver.Result { return f.unsafe(f.events) },
-		EventDestroy:      func(driver.Event) driver.Result { return ok },
-		StreamCapturing:   func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
-		MemAlloc:          f.alloc,
-		MemFree:           f.free,
-		MemAllocAsync:     func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
-		MemFreeAsync:      func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
-		MemInfo:           func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
+		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
+		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventSynchronize:   func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
+		EventElapsed:       func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
+		StreamWaitEvent:    func(driver.Stream, driver.Event) driver.Result { return ok },
+		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
+		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
+		EventDestroy:       func(driver.Event) driver.Result { return ok },
+		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
+		MemAlloc:           f.alloc,
+		MemFree:            f.free,
+		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
+		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
+		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -149,6 +145,11 @@ func (f *fake) api() *driver.API {
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},
+
+		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
+		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		StreamContext:       f.streamContext,
+
 		CaptureMode: func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
 	}
 }

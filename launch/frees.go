@@ -122,7 +122,7 @@ func (e *Engine) fence(s *pendingFree, use exec.Use) {
 		return
 	}
 	api := e.driver.API
-	_ = e.withStream(use.Stream, s.device, func(native driver.Stream) error {
+	record := func(native driver.Stream) error {
 		if capturing, r := api.StreamCapturing(native); r != driver.ResultSuccess || capturing {
 			return nil
 		}
@@ -137,7 +137,12 @@ func (e *Engine) fence(s *pendingFree, use exec.Use) {
 		}
 		s.event, s.fenced = event, true
 		return nil
-	})
+	}
+	if use.Stream >= firstHandle {
+		_ = e.withStream(use.Stream, s.device, record)
+	} else { // the primary context's, whichever is current now: in another, it would be used Anywhere
+		_ = e.on(s.device, func(*device) error { return record(driver.Stream(use.Stream)) })
+	}
 }
 
 // runFinished frees what nothing uses any more: false if another thread is at it. No
