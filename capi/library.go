@@ -4,8 +4,6 @@
 package main
 
 import (
-	"os"
-
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/sim"
@@ -18,8 +16,9 @@ var engine = newEngine()
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {
 	var simulator *sim.Simulator
-	_, devicesChosen := os.LookupEnv("CUDA_VISIBLE_DEVICES")
-	api, err := driver.Choose(os.Getenv("DLAUNCH_DRIVER"), devicesChosen,
+	_, devicesChosen := environment("CUDA_VISIBLE_DEVICES")
+	mode, _ := environment("DLAUNCH_DRIVER")
+	api, err := driver.Choose(mode, devicesChosen,
 		func() (*driver.API, error) { return driver.OpenCUDA(driver.DefaultPaths()) },
 		func() (*driver.API, error) {
 			var err error

@@ -7,8 +7,6 @@ package main
 import "C"
 
 import (
-	"os"
-
 	"dlaunch/handles"
 	"dlaunch/launch"
 )
@@ -17,10 +15,10 @@ import (
 // library is loaded, where no call could answer for a value that is none.
 func newEngine() *launch.Engine {
 	e := launch.New(openDriver, giveBack)
-	if err := e.Log(os.Getenv("DLAUNCH_LOG")); err != nil {
+	if err := e.Log(C.GoString(C.dl_log_setting())); err != nil {
 		launch.Complain(err.Error())
 	}
-	mode, err := launch.ParseLeakMode(os.Getenv("DLAUNCH_LEAK"))
+	mode, err := launch.ParseLeakMode(C.GoString(C.dl_leak_setting()))
 	if err != nil {
 		launch.Complain(err.Error())
 	}

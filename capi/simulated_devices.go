@@ -11,7 +11,6 @@ int32_t go_sim_stream_context(void *stream, void **context);
 import "C"
 
 import (
-	"os"
 	"strconv"
 	"unsafe"
 
@@ -23,13 +22,13 @@ import (
 // openSimulator reads DLAUNCH_SIM_DEVICES and DLAUNCH_SIM_POISON.
 func openSimulator() (*sim.Simulator, error) {
 	devices := 1
-	if text := os.Getenv("DLAUNCH_SIM_DEVICES"); text != "" {
+	if text, _ := environment("DLAUNCH_SIM_DEVICES"); text != "" {
 		var err error
 		if devices, err = strconv.Atoi(text); err != nil || devices < 1 || devices > sim.MostDevices {
 			return nil, status.Errorf(status.NoDriver, "DLAUNCH_SIM_DEVICES is %q; a number from 1 to %d is wanted", text, sim.MostDevices)
 		}
 	}
-	switch text := os.Getenv("DLAUNCH_SIM_POISON"); text {
+	switch text, _ := environment("DLAUNCH_SIM_POISON"); text {
 	case "", "0":
 	case "1":
 		running.poison = true

@@ -37,7 +37,7 @@ func (e *Engine) Log(value string) error {
 
 func (e *Engine) logTo(l log) {
 	e.log = l
-	e.table.Trace = l.handle
+	e.table.Trace = e.log.handle
 	if l.launches {
 		exec.SetAttention(exec.Tracing)
 	}

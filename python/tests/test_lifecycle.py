@@ -188,6 +188,21 @@ def test_what_outlives_the_interpreter_leaks(mode: str, code: int) -> None:
     assert re.fullmatch(r'  array \d+ "f32\[64\] on device 0", 256 bytes, made at "<string>:\d+"', second)
 
 
+def test_settings_made_before_the_first_use() -> None:
+    first = "import os, dlaunch; os.environ['DLAUNCH_LEAK'] = 'error'\n"
+    done = run_python(first + "x = dlaunch.zeros(1, 'f32')", DLAUNCH_LEAK="off")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run_python(
+        first + "import ctypes; x = dlaunch.zeros(1, 'f32'); ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))"
+    )
+    assert done.returncode == 23 and 'made at "<string>:2"' in done.stderr
+    out = output_of(
+        "import os, dlaunch; os.environ['DLAUNCH_DRIVER'] = 'sim'; print(dlaunch.driver_info().reason)",
+        DLAUNCH_DRIVER="auto",
+    )
+    assert out == "DLAUNCH_DRIVER is sim\n"
+
+
 def test_an_exit_status_stays() -> None:
     done = run_python("import dlaunch, sys; x = dlaunch.zeros(1, 'f32'); sys.exit(3)", DLAUNCH_LEAK="error")
     assert (done.returncode, done.stderr) == (3, "")

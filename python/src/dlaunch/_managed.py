@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -16,10 +15,6 @@ _Self = TypeVar("_Self", bound="Managed")
 _PACKAGE = str(Path(__file__).parent)
 
 
-def _is_on(variable: str) -> bool:
-    return os.environ.get(variable, "off").partition(":")[0] not in ("", "off")
-
-
 class Managed:
     """Owns one handle: closed by close, by the end of a `with`, or with the object.
 
@@ -29,14 +24,14 @@ class Managed:
     __slots__ = ("__weakref__", "_handle", "_owned")
 
     _closer: ClassVar[str]
-    _origins_traced: ClassVar[bool] = _is_on("DLAUNCH_LOG") or _is_on("DLAUNCH_LEAK")
-    _leaks_counted: ClassVar[bool] = _is_on("DLAUNCH_LEAK")
+    _origins_traced: ClassVar[bool | None] = None  # by trace_origins; else as the library was loaded
 
     def __init__(self, handle: int) -> None:
         """Own a handle."""
         self._handle = handle
         self._owned = [handle]  # emptied by whoever closes: pop is atomic
-        if Managed._origins_traced:
+        traced = Managed._origins_traced
+        if _lib.loaded().traces_origins if traced is None else traced:
             _lib.call("dlaunch_annotate", handle, _origin().encode("utf-8", "backslashreplace"))
 
     @property
@@ -70,9 +65,11 @@ class Managed:
 
         Then the library is only told, for DLAUNCH_LEAK, that the interpreter has let this go.
         """
-        if sys is None or (sys.is_finalizing() and not self._leaks_counted):
+        if sys is None:
             return
         try:
+            if sys.is_finalizing() and not _lib.loaded().counts_leaks:
+                return
             _lib.call("dlaunch_disown" if sys.is_finalizing() else "dlaunch_retire", self._owned.pop())
         except (AttributeError, IndexError, TypeError, Error):
             return
@@ -88,7 +85,7 @@ def trace_origins(on: bool = True) -> None:
     report()["handles"][n]["origin"], the log and the report of leaks show it. It costs some microseconds an object; it
     is on from the start where DLAUNCH_LOG or DLAUNCH_LEAK is.
     """
-    Managed._origins_traced = bool(on)
+    Managed._origins_traced = on
 
 
 def _origin() -> str:
