@@ -12,7 +12,7 @@ type Info struct {
 	Label      string
 	Sequence   uint64 // counts every Open of the table, from 1
 	Created    time.Time
-	Open       bool     // false: closed, and alive because something still holds it
+	Open       bool     // false: closed, and alive because something holds or uses it
 	References int      // 0: what uses it is not done
 	HeldBy     []Handle // in the order in which they were opened
 	Bytes      uint64   // on a device

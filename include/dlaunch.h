@@ -698,8 +698,9 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
  *   {"live": {"library": 1, "kernel": 2, ...},
  *    "handles": [{"kind", "handle", "label", "open", "held_by", "created": a time, "origin": as annotated,
  *                 "bytes": on its device, "in_use": true if closed and used by submitted work, "disowned": true}...],
- *    "pending": n, "device_bytes": n, "leaked_bytes": n of a poisoned context, "device_memory": [address, size] of the
- * simulator, "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
+ *    "pending": n, "device_bytes": n, "leaked_bytes": n of a poisoned context,
+ *    "device_memory": [address, size] of the simulator,
+ *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  */
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);
 
