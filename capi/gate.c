@@ -334,9 +334,25 @@ dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_str
   return go_stream_create(device, flags, out, err);
 }
 
+dlaunch_status dlaunch_stream_create_with_priority(int32_t device, uint32_t flags, int32_t priority,
+                                                   dlaunch_stream *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_stream_create_with_priority(device, flags, priority, out, err);
+}
+
+dlaunch_status dlaunch_stream_priorities(int32_t device, int32_t *least, int32_t *greatest, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_priorities(device, least, greatest, err);
+}
+
 dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err) {
   GATE(err);
   return go_stream_native(stream, out, err);
+}
+
+dlaunch_status dlaunch_stream_query(uint64_t stream, int32_t *done, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_query(stream, done, err);
 }
 
 dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err) {
@@ -391,6 +407,26 @@ dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err) {
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err) {
   GATE(err);
   return finish(go_synchronize(device, err));
+}
+
+dlaunch_status dlaunch_device_enter(int32_t device, uint64_t *former, dlaunch_error *err) {
+  GATE(err);
+  return go_device_enter(device, former, err);
+}
+
+dlaunch_status dlaunch_device_leave(uint64_t former, dlaunch_error *err) {
+  GATE(err);
+  return go_device_leave(former, err);
+}
+
+dlaunch_status dlaunch_annotate(uint64_t handle, const char *text, dlaunch_error *err) {
+  GATE(err);
+  return go_annotate(handle, (char *)text, err);
+}
+
+dlaunch_status dlaunch_disown(uint64_t handle, dlaunch_error *err) {
+  GATE(err);
+  return go_disown(handle, err);
 }
 
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {

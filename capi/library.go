@@ -4,8 +4,6 @@
 package main
 
 import (
-	"os"
-
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -15,13 +13,14 @@ import (
 )
 
 // engine is the library: the one object that outlives a call.
-var engine = launch.New(openDriver, giveBack)
+var engine = newEngine()
 
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {
 	var simulator *sim.Simulator
-	_, devicesChosen := os.LookupEnv("CUDA_VISIBLE_DEVICES")
-	api, err := driver.Choose(os.Getenv("DLAUNCH_DRIVER"), devicesChosen,
+	_, devicesChosen := environment("CUDA_VISIBLE_DEVICES")
+	mode, _ := environment("DLAUNCH_DRIVER")
+	api, err := driver.Choose(mode, devicesChosen,
 		func() (*driver.API, error) { return driver.OpenCUDA(driver.DefaultPaths()) },
 		func() (*driver.API, error) {
 			var err error
@@ -37,7 +36,8 @@ func openDriver() (launch.Driver, error) {
 	if simulator != nil {
 		opened = simulatedDriver(api, simulator)
 	}
-	opened.Checks, err = chosenChecks(os.Getenv("DLAUNCH_CHECK"))
+	checks, _ := environment("DLAUNCH_CHECK")
+	opened.Checks, err = chosenChecks(checks)
 	return opened, err
 }
 

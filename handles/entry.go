@@ -18,9 +18,13 @@ type Entry struct {
 	sequence uint64
 	created  time.Time
 
+	outlives bool // set by release: see Outlive
+
 	// Guarded by the table's lock.
 	references int
 	open       bool
+	disowned   bool
+	origin     string
 }
 
 // Drop gives one reference back. With the last one the entry is released in
@@ -36,11 +40,40 @@ func (e *Entry) Drop() {
 		if e.release != nil {
 			e.release()
 		}
-		e.table.trace("release", e)
-		e.table.recycle(e)
-		dropped = append(dropped, e.holds...)
+		if !e.outlives {
+			dropped = append(dropped, e.end()...)
+		}
 	}
 }
+
+// Outlive is for a release function: what the entry stands for is in use yet, so
+// the entry stays in the table until Gone.
+func (e *Entry) Outlive() { e.outlives = true }
+
+// Gone ends an entry that outlived its release.
+func (e *Entry) Gone() {
+	for _, held := range e.end() {
+		held.Drop()
+	}
+}
+
+// end takes an entry out of the table, and gives what is not held by it any more.
+func (e *Entry) end() []*Entry {
+	e.table.trace("release", e)
+	e.table.recycle(e)
+	return e.holds
+}
+
+// Bytes is what the entry takes on a device, as its value tells.
+func (e *Entry) Bytes() uint64 {
+	if sized, is := e.Value.(interface{ DeviceBytes() uint64 }); is {
+		return sized.DeviceBytes()
+	}
+	return 0
+}
+
+// Holds gives the entries that this one keeps.
+func (e *Entry) Holds() []*Entry { return e.holds }
 
 // DropUnlessLast is Drop where that ends nothing: else it does nothing and says so.
 func (e *Entry) DropUnlessLast() bool {

@@ -42,6 +42,13 @@
  * process's end, and calls answer DLAUNCH_ERROR_DRIVER with driver code 4
  * (CUDA_ERROR_DEINITIALIZED).
  *
+ * DLAUNCH_LOG, DLAUNCH_LEAK. Environment variables, read when the library is loaded.
+ * DLAUNCH_LOG=lifecycle writes a line to stderr for each handle that is created or
+ * closed and each thing that is destroyed; =launch also for each launch. :json makes
+ * them JSON, :FILE appends them to a file (launch:json:/tmp/log). DLAUNCH_LEAK=report
+ * says on stderr at exit which handles are open; =error also ends the process with
+ * status 23 where it would be 0. A value that is none is said on stderr, once.
+ *
  * GROWTH. Structs that you fill begin with struct_size and grow at their end;
  * zero in any other field is its default. A struct_size of 0, or below that of
  * the first version, is DLAUNCH_ERROR_ARGUMENT; of a larger one the fields that
@@ -592,8 +599,27 @@ dlaunch_status dlaunch_tensor_close(dlaunch_tensor tensor, dlaunch_error *err);
  * dlaunch_stream_close. */
 dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_stream *out, dlaunch_error *err);
 
+/*
+ * dlaunch_stream_create_with_priority is dlaunch_stream_create for a stream whose
+ * waiting blocks go before those of others, or after them.
+ *
+ * priority  lower numbers go first; 0 is that of all other streams. Outside the
+ *           device's range it is DLAUNCH_ERROR_ARGUMENT, and the range is told.
+ */
+dlaunch_status dlaunch_stream_create_with_priority(int32_t device, uint32_t flags, int32_t priority,
+                                                   dlaunch_stream *out, dlaunch_error *err);
+
+/* dlaunch_stream_priorities gives the range: the greatest priority is the lowest
+ * number, mostly a negative one. */
+dlaunch_status dlaunch_stream_priorities(int32_t device, int32_t *least, int32_t *greatest, dlaunch_error *err);
+
 /* dlaunch_stream_native gives the CUstream, for other libraries: ours. */
 dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err);
+
+/* dlaunch_stream_query sets *done to 1 if the work of a stream is done, and to 0 if
+ * not. It does not wait; it reports what went wrong as dlaunch_stream_synchronize
+ * does. */
+dlaunch_status dlaunch_stream_query(uint64_t stream, int32_t *done, dlaunch_error *err);
 
 /* dlaunch_stream_synchronize waits until the work of a stream is done, and
  * reports what went wrong in it. */
@@ -602,7 +628,9 @@ dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err);
 /* dlaunch_stream_close closes a stream; work that was submitted still runs. */
 dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err);
 
-/* dlaunch_synchronize waits until all work of a device is done. */
+/* dlaunch_synchronize waits until all work of a device is done: that of its primary
+ * context, and of the calling thread's current context if it is another of the
+ * device. */
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err);
 
 /* ------------------------------------------------------------------ events */
@@ -645,7 +673,31 @@ dlaunch_status dlaunch_event_elapsed(dlaunch_event start, dlaunch_event end, flo
 /* dlaunch_event_close closes an event; what waits for it still does. */
 dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err);
 
+/* ---------------------------------------------------------- current device */
+
+/*
+ * dlaunch_device_enter makes a device's primary context the calling thread's
+ * current one: what has neither a stream nor a tensor to tell the device runs
+ * there, and the default streams are that device's.
+ *
+ * former  receives the context that was current, 0 for none: give it to
+ *         dlaunch_device_leave on the same thread. Pairs may be nested.
+ */
+dlaunch_status dlaunch_device_enter(int32_t device, uint64_t *former, dlaunch_error *err);
+
+/* dlaunch_device_leave makes the former context current again, whatever has become
+ * of the device since. It takes what dlaunch_device_enter gave and nothing else. */
+dlaunch_status dlaunch_device_leave(uint64_t former, dlaunch_error *err);
+
 /* ------------------------------------------------------------ housekeeping */
+
+/* dlaunch_annotate keeps a text beside a handle of any kind, in place of the one
+ * before: where it was made. The log and the reports show it. text: borrowed. */
+dlaunch_status dlaunch_annotate(uint64_t handle, const char *text, dlaunch_error *err);
+
+/* dlaunch_disown says that a handle of any kind stays open until the process ends, on
+ * purpose: DLAUNCH_LEAK does not count it. It may be used and closed as before. */
+dlaunch_status dlaunch_disown(uint64_t handle, dlaunch_error *err);
 
 /* dlaunch_retire closes any handle, without ever waiting: for finalizers. What
  * it leaves behind is done by later calls. */
@@ -657,8 +709,11 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
 
 /*
  * dlaunch_report describes, as JSON, what is alive and what was done:
- *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label", "open", "held_by"}...],
- *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
+ *   {"live": {"library": 1, "kernel": 2, ...},
+ *    "handles": [{"kind", "handle", "label", "open", "held_by", "created": a time, "origin": as annotated,
+ *                 "bytes": on its device, "in_use": true if closed and used by submitted work, "disowned": true}...],
+ *    "pending": n, "device_bytes": n, "leaked_bytes": n of a poisoned context,
+ *    "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  * `pending` counts what is closed and waits for launches, devices or graphs. A
  * launch that a CUDA graph holds is a handle of kind "graph", which is never open.

@@ -22,6 +22,9 @@ type array struct {
 	shared  *exec.Tensor
 }
 
+// DeviceBytes is for the table's report.
+func (a *array) DeviceBytes() uint64 { return a.bytes }
+
 // counter sums up what is alive.
 type counter = atomic.Int64
 
@@ -48,7 +51,8 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 		e.free(a)
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Array, fmt.Sprintf("%v%v on device %d", dtype, shape, index), a, func() { e.destroyArray(a) })
+	var entry *handles.Entry
+	entry, err = e.table.Open(handles.Array, fmt.Sprintf("%v%v on device %d", dtype, shape, index), a, func() { e.destroyArray(a, entry) })
 	if err != nil {
 		e.free(a)
 		return 0, err
@@ -146,12 +150,12 @@ func (e *Engine) memoryStream(d *device) (driver.Stream, driver.Result) {
 }
 
 // destroyArray gives back what a closed array holds, when nothing uses it.
-func (e *Engine) destroyArray(a *array) {
+func (e *Engine) destroyArray(a *array, entry *handles.Entry) {
 	if a.address == 0 {
 		a.shared.Free()
 		return
 	}
-	e.freeWhenDone(&pendingFree{shared: a.shared, device: a.device, end: func() { e.free(a) }})
+	e.freeWhenDone(&pendingFree{entry: entry, shared: a.shared, device: a.device, end: func() { e.free(a) }})
 }
 
 // free gives the memory back; in a poisoned context it is lost with it.
@@ -159,7 +163,11 @@ func (e *Engine) free(a *array) {
 	if a.shared != nil {
 		a.shared.Free()
 	}
-	if a.address == 0 || e.poisoned() != nil {
+	if a.address == 0 {
+		return
+	}
+	if e.poisoned() != nil {
+		e.leaked.Add(int64(a.bytes))
 		return
 	}
 	_ = e.on(a.device, func(d *device) error {

@@ -28,6 +28,9 @@ type Driver struct {
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
 	TakeReport func() string
+
+	// FaultsStay makes such a fault poison the context, as a GPU's does.
+	FaultsStay bool
 }
 
 // Engine is the library: one in a process.
@@ -55,6 +58,10 @@ type Engine struct {
 	exports exports
 	bytes   counter                   // of device memory that arrays hold
 	memory  atomic.Pointer[[2]uint64] // the simulator's: base and size
+
+	log    log
+	leaked counter  // device memory that is lost with a poisoned context, on purpose
+	former sync.Map // contexts that EnterDevice gave
 }
 
 // New makes an engine whose driver is opened by the first call that needs one.

@@ -45,6 +45,8 @@ type fake struct {
 	copiesBack  func(block []byte) // sees what comes back from the device
 	gone        []uint64           // what giveBack heard
 	params      [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
+
+	foreign driver.Context // of streams that the fake did not make
 }
 
 const fakeSharedOptIn = 232448
@@ -77,7 +79,7 @@ func (f *fake) api() *driver.API {
 		},
 		ContextCurrent:     func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
 		ContextSetCurrent:  func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
-		ContextDevice:      func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
+		ContextDevice:      f.contextDevice,
 		ContextSynchronize: func() driver.Result { return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
@@ -177,6 +179,10 @@ func (f *fake) api() *driver.API {
 		},
 		CaptureMode:        func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
 		StreamCaptureGraph: f.graph.of, UserObjectCreate: f.graph.create, UserObjectRelease: f.graph.release, GraphRetainUserObject: f.graph.retain,
+
+		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
+		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		StreamContext:       f.streamContext,
 	}
 }
 
@@ -189,6 +195,22 @@ func (f *fake) unsafe(r driver.Result) driver.Result {
 		return driver.ResultStreamCaptureUnsupported
 	}
 	return r
+}
+
+func (f *fake) streamContext(stream driver.Stream) (driver.Context, driver.Result) {
+	if stream == 0x5000 || f.foreign == 0 {
+		return 0, driver.ResultInvalidHandle
+	}
+	return f.foreign, driver.ResultSuccess
+}
+
+// contextDevice: 100 and 101 are the devices' primary contexts, 200 and 201 others.
+func (f *fake) contextDevice() (driver.Device, driver.Result) {
+	context := f.context.Load()
+	if context == 0 {
+		return 0, driver.ResultInvalidContext
+	}
+	return driver.Device(context % 100), driver.ResultSuccess
 }
 
 func (f *fake) giveBack(taken uint64) { f.gone = append(f.gone, taken) }

@@ -33,6 +33,7 @@ type frees struct {
 }
 
 type pendingFree struct {
+	entry  *handles.Entry
 	shared *exec.Tensor
 	device int    // whose memory it is, or noDevice
 	end    func() // called once, when nothing uses it
@@ -59,6 +60,7 @@ func (e *Engine) freeWhenDone(s *pendingFree) {
 	if e.finished([]*pendingFree{s})[s] {
 		e.endFree(s)
 	} else {
+		s.entry.Outlive()
 		e.frees.mu.Lock()
 		e.frees.waiting = append(e.frees.waiting, s)
 		e.frees.mu.Unlock()
@@ -100,7 +102,7 @@ func (e *Engine) finished(list []*pendingFree) map[*pendingFree]bool {
 }
 
 func (e *Engine) endFree(s *pendingFree) {
-	if s.fenced {
+	if s.fenced && e.poisoned() == nil {
 		e.driver.API.EventDestroy(s.event)
 	}
 	s.end()
@@ -120,7 +122,7 @@ func (e *Engine) fence(s *pendingFree, use exec.Use) {
 		return
 	}
 	api := e.driver.API
-	_ = e.withStream(use.Stream, s.device, func(native driver.Stream) error {
+	record := func(native driver.Stream) error {
 		if capturing, r := api.StreamCapturing(native); r != driver.ResultSuccess || capturing {
 			return nil
 		}
@@ -135,7 +137,12 @@ func (e *Engine) fence(s *pendingFree, use exec.Use) {
 		}
 		s.event, s.fenced = event, true
 		return nil
-	})
+	}
+	if use.Stream >= firstHandle {
+		_ = e.withStream(use.Stream, s.device, record)
+	} else { // the primary context's, whichever is current now: in another, it would be used Anywhere
+		_ = e.on(s.device, func(*device) error { return record(driver.Stream(use.Stream)) })
+	}
 }
 
 // runFinished frees what nothing uses any more: false if another thread is at it. No
@@ -157,6 +164,7 @@ func (e *Engine) runFinished() bool {
 	e.frees.mu.Unlock()
 	for s := range done {
 		e.endFree(s)
+		s.entry.Gone()
 	}
 	return true
 }

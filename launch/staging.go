@@ -55,7 +55,7 @@ func (c *call) stage() error {
 		return err
 	}
 	blocks := mergeBlocks(c.staged)
-	return c.engine.on(c.place.device, func(*device) error {
+	return c.onPlace(func(*device) error {
 		if err := c.refuseCapture(); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (c *call) bringBack() error {
 		return nil
 	}
 	api := c.engine.driver.API
-	return c.engine.on(c.place.device, func(*device) error {
+	return c.onPlace(func(*device) error {
 		var scatters []func()
 		for _, t := range c.staged {
 			if !t.written || t.block == nil {
@@ -222,7 +222,7 @@ func (c *call) landing(t *hostTensor, offset, bytes uint64) (uint64, error) {
 func (c *call) clean(failed bool) {
 	defer c.dropHeld()
 	if failed && len(c.staged) > 0 && len(c.memory) > 0 { // else none has begun: waiting for a stream ends its capture
-		_ = c.engine.on(c.place.device, func(*device) error {
+		_ = c.onPlace(func(*device) error {
 			c.engine.driver.API.StreamSynchronize(c.place.stream)
 			return nil
 		})
@@ -237,7 +237,7 @@ func (c *call) clean(failed bool) {
 		}
 	}
 	if len(c.memory) > 0 {
-		_ = c.engine.on(c.place.device, func(*device) error {
+		_ = c.onPlace(func(*device) error {
 			for _, m := range c.memory {
 				c.free(m)
 			}

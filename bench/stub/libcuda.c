@@ -311,6 +311,12 @@ static result free_handle(void *handle) {
   return SUCCESS;
 }
 
+result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return current != NULL ? SUCCESS : INVALID_CONTEXT;
+}
+
 result cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
   (void)flags, (void)priority;
   return current != NULL ? new_handle(stream) : INVALID_CONTEXT;

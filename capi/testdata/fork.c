@@ -74,6 +74,11 @@ static void in_the_child(void) {
   FORKED(dlaunch_stream_create(0, 0, &out, &err));
   FORKED(dlaunch_stream_native(1, &address, &err));
   FORKED(dlaunch_stream_synchronize(0, &err));
+  FORKED(dlaunch_stream_query(0, &number, &err));
+  FORKED(dlaunch_device_enter(0, &address, &err));
+  FORKED(dlaunch_device_leave(0, &err));
+  FORKED(dlaunch_annotate(array, "x", &err));
+  FORKED(dlaunch_disown(array, &err));
   FORKED(dlaunch_stream_close(1, &err));
   FORKED(dlaunch_synchronize(0, &err));
   FORKED(dlaunch_retire(kernel, &err));

@@ -40,6 +40,8 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_event_close, 0);
   NO_HANDLE(dlaunch_stream_native, 0, NULL);
   NO_HANDLE(dlaunch_stream_close, 0);
+  NO_HANDLE(dlaunch_annotate, 0, NULL);
+  NO_HANDLE(dlaunch_disown, 0);
   NO_HANDLE(dlaunch_retire, 0);
 }
 

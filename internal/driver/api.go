@@ -63,7 +63,10 @@ type API struct {
 	KernelAttribute    func(attribute int32, kernel Kernel, device Device) (int32, Result)
 	KernelSetAttribute func(attribute, value int32, kernel Kernel, device Device) Result
 
-	StreamCreate      func(flags uint32, priority int32) (Stream, Result) // in the current context
+	StreamCreate func(flags uint32, priority int32) (Stream, Result) // in the current context
+	// StreamPriorityRange is of the current context's device: lower numbers go first.
+	StreamPriorityRange func() (least, greatest int32, r Result)
+
 	StreamDestroy     func(stream Stream) Result
 	StreamSynchronize func(stream Stream) Result
 	StreamQuery       func(stream Stream) Result

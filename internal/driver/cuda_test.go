@@ -59,6 +59,8 @@ var calls = map[string]call{
 	"KernelAttribute":    {func(a *API) []any { return two(a.KernelAttribute(8, anAddress, 1)) }, "cuKernelGetAttribute", []uint64{8, anAddress, 1}, "", []any{int32(-7)}},
 	"KernelSetAttribute": {answered(func(a *API) Result { return a.KernelSetAttribute(9, -1, anAddress, 1) }), "cuKernelSetAttribute", []uint64{9, 1<<64 - 1, anAddress, 1}, "", nil},
 
+	"StreamPriorityRange": {func(a *API) []any { return three(a.StreamPriorityRange()) }, "cuCtxGetStreamPriorityRange", []uint64{}, "", []any{int32(1), int32(-5)}},
+
 	"StreamCreate":      {func(a *API) []any { return two(a.StreamCreate(1, -5)) }, "cuStreamCreateWithPriority", []uint64{1, 1<<64 - 5}, "", []any{Stream(anAddress)}},
 	"StreamDestroy":     {answered(func(a *API) Result { return a.StreamDestroy(anAddress) }), "cuStreamDestroy_v2", []uint64{anAddress}, "", nil},
 	"StreamSynchronize": {answered(func(a *API) Result { return a.StreamSynchronize(2) }), "cuStreamSynchronize", []uint64{2}, "", nil},

@@ -274,15 +274,36 @@ int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunc
 
 /* ---------------------------------------------------------------- the launch */
 
+/* What one call asks for. */
+typedef struct request {
+  uint64_t kernel;
+  const dlaunch_config *config;
+  const dlaunch_arg *args;
+  uint32_t num_args;
+  bool held;
+  const dl_hooks *hooks;
+  const uint64_t *scratch;
+} request;
+
 /* The default streams are the current context's: where that is none, or another
- * device's, the device's own is current for the call. */
-static bool borrow_context(int32_t device, void **former) {
+ * device's, the device's own is current for the call. *other: it is the device's,
+ * but not its primary one. */
+static bool borrow_context(int32_t device, void **former, bool *other) {
   const dl_driver *driver = &dl_the_driver;
   void *wanted = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
   if (driver->ctx_get_current(former) != 0 || *former == wanted) return false;
   int32_t current;
-  if (*former != NULL && driver->ctx_get_device(&current) == 0 && current == device) return false;
-  return driver->ctx_set_current(wanted) == 0;
+  *other = *former != NULL && driver->ctx_get_device(&current) == 0 && current == device;
+  return !*other && driver->ctx_set_current(wanted) == 0;
+}
+
+/* A default stream of a context that is not the primary one cannot be asked later
+ * whether it has passed: so its arrays wait for all. */
+static __attribute__((noinline)) void used_elsewhere(const request *r) {
+  for (uint32_t i = 0; i < r->num_args; i++) {
+    dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
+    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->streams, DL_SEVERAL_STREAMS);
+  }
 }
 
 /* A capture that has failed is left to the launch, which says so. Not inlined: it
@@ -302,50 +323,43 @@ static inline int32_t launch_here(const dl_launch_config *config, void *function
 }
 
 /* Where there is one device the current context is its, or none: the driver's own
- * answer says so, and saves asking before each launch. A thread that had none is
- * asked, until it has one. */
-static int32_t launch_in_context(const dl_launch_config *config, void *function, void **extra, int32_t device,
-                                 bool held) {
+ * answer says so, and saves asking before each launch. Asked are threads that had
+ * none, until they have one; and launches with arrays of dlaunch's. */
+static int32_t launch_in_context(const dl_pack *pack, const dl_launch_config *config, void **extra, int32_t device,
+                                 const request *r) {
   enum { INVALID_CONTEXT = 201 }; /* no context is current */
   const dl_driver *driver = &dl_the_driver;
+  void *function = pack->kernel->function;
   bool any_context = config->stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL;
-  if (any_context || (driver->num_devices == 1 && !dl_this_thread->lacks_context)) {
-    int32_t code = launch_here(config, function, extra, held);
+  bool unasked = driver->num_devices == 1 && !pack->has_arrays && !dl_this_thread->lacks_context;
+  if (any_context || unasked) {
+    int32_t code = launch_here(config, function, extra, r->held);
     if (__builtin_expect(code != INVALID_CONTEXT || any_context, 1)) return code;
   }
   void *former = NULL;
-  bool borrowed = borrow_context(device, &former);
+  bool other = false, borrowed = borrow_context(device, &former, &other);
+  if (__builtin_expect(other, 0)) used_elsewhere(r);
   dl_this_thread->lacks_context = borrowed;
-  int32_t code = launch_here(config, function, extra, held);
+  int32_t code = launch_here(config, function, extra, r->held);
   if (borrowed) driver->ctx_set_current(former);
   return code;
 }
 
-static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
+static int32_t launch(dl_pack *pack, const dl_launch_config *config, int32_t device, const request *r,
+                      dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
   dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
   void *without[] = {PARAM_END, &call};
-  void *state = hooks ? hooks->before() : NULL;
-  int32_t code = launch_in_context(config, kernel->function, size ? with : without, device, pack->held);
-  if (hooks) hooks->after(state);
+  void *state = r->hooks ? r->hooks->before() : NULL;
+  int32_t code = launch_in_context(pack, config, size ? with : without, device, r);
+  if (r->hooks) r->hooks->after(state);
   if (__builtin_expect(code == 0, 1)) return DL_OK;
   if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;
   return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
-
-/* What one call asks for. */
-typedef struct request {
-  uint64_t kernel;
-  const dlaunch_config *config;
-  const dlaunch_arg *args;
-  uint32_t num_args;
-  bool held;
-  const dl_hooks *hooks;
-  const uint64_t *scratch;
-} request;
 
 /* Closed handles come before any other fault of a call. */
 static int32_t prefer_stale(const request *r, dl_fault *fault) {
@@ -389,12 +403,12 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   if (reason != DL_OK) return reason;
   if (config->num_attributes == 0 && (config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0 &&
       !(config->flags & DLAUNCH_COOPERATIVE)) {
-    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r->hooks, fault);
+    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r, fault);
   }
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
   reason = gather_attributes(&out, config, attributes, fault);
   if (reason != DL_OK || out.grid[0] == 0) return reason;
-  return launch(pack, &out, device, r->hooks, fault);
+  return launch(pack, &out, device, r, fault);
 }
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
@@ -406,7 +420,6 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
     dl_pack pack = {                                                                                              \
         .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
     if (r->config != NULL) pack.stream = r->config->stream;                                                       \
-    pack.held = r->held;                                                                                          \
     if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
     return check_and_launch(&pack, r, fault);                                                                     \
   }
@@ -429,6 +442,7 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
+  if (!first) attention &= ~(uint32_t)DL_TRACING;
   if (__builtin_expect(thread == NULL, 0)) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
   int32_t reason =
       __builtin_expect(attention != 0, 0) ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);

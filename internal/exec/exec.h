@@ -24,6 +24,7 @@ enum {
   DL_EXITING = 2,   /* exit() has begun: the driver may be gone */
   DL_POISONED = 4,  /* a sticky fault: every launch fails at once */
   DL_UNLOADING = 8, /* a library is being unloaded: launches wait in Go */
+  DL_TRACING = 16,  /* launches are logged, by Go, which then asks again */
 };
 extern _Atomic uint32_t dl_attention;
 
@@ -367,7 +368,7 @@ typedef struct dl_pack {
   int64_t *sizes;
   uint64_t stream;         /* as the caller gave it */
   int32_t device;          /* of the first device tensor; -1 */
-  bool held;               /* a graph holds what is launched */
+  bool has_arrays;         /* dlaunch's own, or imported: it remembers where they are used */
   const uint64_t *scratch; /* an address for each derived parameter; NULL at first */
   dl_range *ranges;        /* NULL unless the launch is simulated */
   uint32_t num_ranges;

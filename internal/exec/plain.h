@@ -17,7 +17,9 @@ static inline dl_tensor *dl_owner_of(const DLTensor *t) {
 }
 
 /* Where an array is in use is what its memory waits for when it is closed. */
-static inline void dl_remember_stream(dl_tensor *tensor, uint64_t stream) {
+static inline void dl_remember_stream(dl_pack *pack, dl_tensor *tensor) {
+  uint64_t stream = pack->stream;
+  pack->has_arrays = true;
   uint64_t known = atomic_load_explicit(&tensor->stream, memory_order_relaxed);
   if (__builtin_expect(known == stream, 1)) return;
   uint64_t none = DL_NO_STREAM;
@@ -81,7 +83,7 @@ static inline bool dl_put_plain(dl_pack *pack, const dl_step *step, const dlaunc
     pack->device = device;
   }
   memcpy(pack->params + step->offset, &address, sizeof address);
-  if (arg->kind == DLAUNCH_ARG_HANDLE) dl_remember_stream(dl_owner_of(t), pack->stream);
+  if (arg->kind == DLAUNCH_ARG_HANDLE) dl_remember_stream(pack, dl_owner_of(t));
   return true;
 }
 

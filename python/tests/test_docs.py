@@ -37,3 +37,12 @@ def test_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
             assert f"{caught.type.__name__}: {str(caught.value).removeprefix(KERNEL)}" == wanted, code
             refused += 1
     assert ran >= 4 and refused >= 15
+
+
+def test_lifecycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    programs = [body for kind, body in blocks((ROOT / "docs" / "lifecycle.md").read_text()) if kind == "python"]
+    for body in programs:
+        exec(compile(body, "docs/lifecycle.md", "exec"), names)
+    assert len(programs) == 3

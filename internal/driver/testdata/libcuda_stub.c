@@ -95,6 +95,7 @@ FUNCTION(cuLibraryGetGlobal, (uint64_t *address, size_t *bytes, void *library, c
 FUNCTION(cuKernelGetAttribute, (int *value, int id, void *kernel, int device), *value = -7, id, HANDLE(kernel), device)
 FUNCTION(cuKernelSetAttribute, (int id, int value, void *kernel, int device), , id, value, HANDLE(kernel), device)
 
+FUNCTION(cuCtxGetStreamPriorityRange, (int *least, int *greatest), *least = 1; *greatest = -5)
 FUNCTION(cuStreamCreateWithPriority, (uint64_t *stream, unsigned flags, int priority), *stream = ADDRESS, flags,
          priority)
 FUNCTION(cuStreamDestroy_v2, (void *stream), , HANDLE(stream))

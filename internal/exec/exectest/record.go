@@ -23,9 +23,22 @@ struct call { uint64_t kernel; const struct range *ranges; uint32_t num_ranges; 
 static struct range last_range;
 static int simulated;
 
+// Contexts are numbers whose last two digits are their device's.
+static uintptr_t context, last_context; // the current one, and the last launch's
+static int32_t get_current(void **to) { *to = (void *)context; return 0; }
+static int32_t set_current(void *to) { context = (uintptr_t)to; return 0; }
+static int32_t get_device(int32_t *to) { *to = (int32_t)(context % 100); return context == 0 ? 201 : 0; }
+static void enter(uintptr_t number) { context = number; }
+static uintptr_t entered(void) { return context; }
+static uintptr_t last_entered(void) { return last_context; }
+static uintptr_t get_current_address(void) { return (uintptr_t)get_current; }
+static uintptr_t set_current_address(void) { return (uintptr_t)set_current; }
+static uintptr_t get_device_address(void) { return (uintptr_t)get_device; }
+
 static int32_t record(const struct config *config, void *function, void **params, void **extra) {
 	(void)params;
 	atomic_fetch_add(&launches, 1);
+	last_context = context;
 	if (atomic_exchange(&fatal, 0)) pthread_exit(NULL);
 	while (atomic_load(&hold)) {}
 	if (last.answer == 0 && atomic_load(&launches) < 1000000) {
@@ -191,6 +204,18 @@ func CaptureQuestions() uint64 { return uint64(C.count_asked()) }
 func Destroy(destructor, data uintptr) bool {
 	return C.destroy_elsewhere(C.uintptr_t(destructor), C.uintptr_t(data)) == 0
 }
+
+// Contexts are the addresses of cuCtxGetCurrent, cuCtxSetCurrent and cuCtxGetDevice,
+// for contexts whose last two digits are their device's.
+func Contexts() (get, set, device uintptr) {
+	return uintptr(C.get_current_address()), uintptr(C.set_current_address()), uintptr(C.get_device_address())
+}
+
+// Enter makes a context current.
+func Enter(context uintptr) { C.enter(C.uintptr_t(context)) }
+
+// Entered gives the current context, and that of the last launch.
+func Entered() (current, last uintptr) { return uintptr(C.entered()), uintptr(C.last_entered()) }
 
 // Hold keeps launches inside the driver until it is called with false.
 func Hold(on bool) {
