@@ -9,6 +9,7 @@ import (
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/sim"
+	"dlaunch/internal/status"
 	"dlaunch/launch"
 )
 
@@ -17,6 +18,10 @@ var engine = launch.New(openDriver, giveBack)
 
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {
+	noLateLoads, err := refusesLateLoads(os.Getenv("DLAUNCH_CAPTURE_LOAD"))
+	if err != nil {
+		return launch.Driver{}, err
+	}
 	var simulator *sim.Simulator
 	_, devicesChosen := os.LookupEnv("CUDA_VISIBLE_DEVICES")
 	api, err := driver.Choose(os.Getenv("DLAUNCH_DRIVER"), devicesChosen,
@@ -31,10 +36,23 @@ func openDriver() (launch.Driver, error) {
 	if err != nil {
 		return launch.Driver{}, err
 	}
-	if simulator == nil {
-		return launch.Driver{API: api, DeviceType: int32(dlpack.CUDA)}, nil
+	d := launch.Driver{API: api, DeviceType: int32(dlpack.CUDA)}
+	if simulator != nil {
+		d = simulatedDriver(api, simulator)
 	}
-	return simulatedDriver(api, simulator), nil
+	d.NoLateLoads = noLateLoads
+	return d, nil
+}
+
+// refusesLateLoads reads DLAUNCH_CAPTURE_LOAD.
+func refusesLateLoads(given string) (bool, error) {
+	switch given {
+	case "", "allow":
+		return false, nil
+	case "error":
+		return true, nil
+	}
+	return false, status.Errorf(status.NoDriver, "DLAUNCH_CAPTURE_LOAD is %q; allow or error is wanted", given)
 }
 
 func main() {}

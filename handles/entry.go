@@ -42,6 +42,19 @@ func (e *Entry) Drop() {
 	}
 }
 
+// Hold adds a reference to an entry that is closed, perhaps, but held by something:
+// false if it is not.
+func (e *Entry) Hold() bool {
+	t := e.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.references == 0 {
+		return false
+	}
+	e.references++
+	return true
+}
+
 // DropUnlessLast is Drop where that ends nothing: else it does nothing and says so.
 func (e *Entry) DropUnlessLast() bool {
 	t := e.table

@@ -24,6 +24,10 @@ type Driver struct {
 	MemoryBase uint64 // of the simulator's device memory; size 0 elsewhere
 	MemorySize uint64
 
+	// NoLateLoads makes the first launch of a kernel on a device an error while its
+	// stream is captured: loading it then may end the capture, or wait for the GPU.
+	NoLateLoads bool
+
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
 	TakeReport func() string
@@ -36,6 +40,7 @@ type Engine struct {
 	unloads  exec.Deferred // of kernels and libraries: an unload waits for running kernels
 	frees    frees
 	retired  retired
+	natives  natives
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

@@ -109,6 +109,7 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 		e.unloadLibrary(lib)
 		return 0, err
 	}
+	e.natives.add(uintptr(lib.native), native{library: entry})
 	return entry.Handle, nil
 }
 
@@ -171,6 +172,7 @@ func (e *Engine) prove(lib *library, image []byte, d *device) error {
 // unloadLibrary is exclusive: launches of other kernels wait for it, since
 // unloading beside them has crashed in drivers (NVIDIA/cuda-tile#23).
 func (e *Engine) unloadLibrary(lib *library) {
+	e.natives.leave(lib)
 	e.exclusively(func() {
 		_ = e.on(0, func(*device) error {
 			e.driver.API.LibraryUnload(lib.native)

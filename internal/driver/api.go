@@ -28,20 +28,6 @@ type JITOption struct {
 	Value uint64
 }
 
-// Attribute is a CUlaunchAttribute.
-type Attribute struct {
-	ID    uint32
-	_     uint32
-	Value [64]byte
-}
-
-// LaunchConfig is what occupancy needs of a CUlaunchConfig.
-type LaunchConfig struct {
-	Grid, Block [3]uint32
-	Shared      uint32
-	Attributes  []Attribute
-}
-
 // API is one driver. Every function is present: one that this driver lacks
 // answers ResultNotSupported and costs nothing to call. Functions that need a
 // current context say so; callers pin the OS thread around them.
@@ -86,11 +72,12 @@ type API struct {
 	FunctionAttribute    func(attribute int32, function Function) (int32, Result)
 	FunctionSetAttribute func(attribute, value int32, function Function) Result
 
-	// Occupancy needs the function's context to be current.
+	// Occupancy needs the function's context to be current; config is the address of
+	// a CUlaunchConfig.
 	MaxActiveBlocks   func(function Function, block int32, shared uint64) (int32, Result)
 	AvailableShared   func(function Function, blocks, block int32) (uint64, Result)
-	MaxClusterSize    func(function Function, config LaunchConfig) (int32, Result)
-	MaxActiveClusters func(function Function, config LaunchConfig) (int32, Result)
+	MaxClusterSize    func(function Function, config uintptr) (int32, Result)
+	MaxActiveClusters func(function Function, config uintptr) (int32, Result)
 
 	StreamCreate      func(flags uint32, priority int32) (Stream, Result) // in the current context
 	StreamDestroy     func(stream Stream) Result

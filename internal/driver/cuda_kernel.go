@@ -1,10 +1,5 @@
 package driver
 
-import (
-	"runtime"
-	"unsafe"
-)
-
 // fillFunctions and fillOccupancy bind what a launch can do without.
 func fillFunctions(a *API, s *symbols) {
 	function, library := s.optional("cuKernelGetFunction", 12000), s.optional("cuKernelGetLibrary", 12050)
@@ -37,26 +32,6 @@ func fillOccupancy(a *API, s *symbols) {
 		return out[uint64](shared, uintptr(f), uintptr(blocks), uintptr(block))
 	}
 	size, clusters := s.optional("cuOccupancyMaxPotentialClusterSize", 11070), s.optional("cuOccupancyMaxActiveClusters", 11070)
-	a.MaxClusterSize = func(f Function, c LaunchConfig) (int32, Result) { return outOfConfig(size, f, c) }
-	a.MaxActiveClusters = func(f Function, c LaunchConfig) (int32, Result) { return outOfConfig(clusters, f, c) }
-}
-
-// outOfConfig lays a configuration out as a CUlaunchConfig.
-func outOfConfig(f function, kernel Function, c LaunchConfig) (int32, Result) {
-	native := pinned[struct {
-		grid, block   [3]uint32
-		shared        uint32
-		stream        uint64
-		attributes    *Attribute
-		numAttributes uint32
-	}]()
-	defer native.Unpin()
-	native.value.grid, native.value.block, native.value.shared = c.Grid, c.Block, c.Shared
-	if len(c.Attributes) > 0 {
-		var pinner runtime.Pinner
-		defer pinner.Unpin()
-		native.value.attributes, native.value.numAttributes = unsafe.SliceData(c.Attributes), uint32(len(c.Attributes))
-		pinner.Pin(native.value.attributes)
-	}
-	return out[int32](f, uintptr(kernel), native.address())
+	a.MaxClusterSize = func(f Function, config uintptr) (int32, Result) { return out[int32](size, uintptr(f), config) }
+	a.MaxActiveClusters = func(f Function, config uintptr) (int32, Result) { return out[int32](clusters, uintptr(f), config) }
 }

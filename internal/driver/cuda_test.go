@@ -73,13 +73,8 @@ var calls = map[string]call{
 		[]uint64{anAddress, 128, aSize}, "", []any{int32(-7)}},
 	"AvailableShared": {func(a *API) []any { return two(a.AvailableShared(anAddress, 2, 128)) }, "cuOccupancyAvailableDynamicSMemPerBlock",
 		[]uint64{anAddress, 2, 128}, "", []any{uint64(aSize)}},
-	"MaxClusterSize": {func(a *API) []any {
-		return two(a.MaxClusterSize(anAddress, LaunchConfig{Grid: [3]uint32{1, 2, 3}, Block: [3]uint32{4, 5, 6}, Shared: 7}))
-	}, "cuOccupancyMaxPotentialClusterSize", []uint64{anAddress, 3, 4, 7, 0, 0, 0}, "", []any{int32(-7)}},
-	"MaxActiveClusters": {func(a *API) []any {
-		return two(a.MaxActiveClusters(anAddress, LaunchConfig{Grid: [3]uint32{1, 2, 3}, Block: [3]uint32{4, 5, 6}, Shared: 7,
-			Attributes: []Attribute{{ID: 2}, {ID: 4, Value: [64]byte{'c', 'l'}}}}))
-	}, "cuOccupancyMaxActiveClusters", []uint64{anAddress, 3, 4, 7, 0, 2, 4}, "cl", []any{int32(-7)}},
+	"MaxClusterSize":    {func(a *API) []any { return two(a.MaxClusterSize(anAddress, 77)) }, "cuOccupancyMaxPotentialClusterSize", []uint64{anAddress, 77}, "", []any{int32(-7)}},
+	"MaxActiveClusters": {func(a *API) []any { return two(a.MaxActiveClusters(anAddress, 77)) }, "cuOccupancyMaxActiveClusters", []uint64{anAddress, 77}, "", []any{int32(-7)}},
 
 	"StreamCreate":      {func(a *API) []any { return two(a.StreamCreate(1, -5)) }, "cuStreamCreateWithPriority", []uint64{1, 1<<64 - 5}, "", []any{Stream(anAddress)}},
 	"StreamDestroy":     {answered(func(a *API) Result { return a.StreamDestroy(anAddress) }), "cuStreamDestroy_v2", []uint64{anAddress}, "", nil},

@@ -89,6 +89,6 @@ func (s *Simulator) availableShared(f driver.Function, blocks, block int32) (uin
 	return min(min(each, optinShared)-p.dynamicBase, most), r
 }
 
-func (s *Simulator) noClusters(driver.Function, driver.LaunchConfig) (int32, driver.Result) {
+func (s *Simulator) noClusters(driver.Function, uintptr) (int32, driver.Result) {
 	return 0, driver.ResultNotSupported
 }

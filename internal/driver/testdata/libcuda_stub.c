@@ -135,35 +135,20 @@ FUNCTION(cuKernelGetFunction, (uint64_t *function, void *kernel), *function = AD
 FUNCTION(cuFuncGetModule, (uint64_t *module, void *function), *module = ADDRESS, HANDLE(function))
 FUNCTION(cuFuncGetAttribute, (int *value, int id, void *function), *value = -7, id, HANDLE(function))
 FUNCTION(cuFuncSetAttribute, (void *function, int id, int value), , HANDLE(function), id, value)
-
-FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *function, int block, size_t shared), *n = -7,
-         HANDLE(function), block, shared)
-FUNCTION(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *shared, void *function, int blocks, int block),
-         *shared = SIZE, HANDLE(function), blocks, block)
 FUNCTION(cuKernelGetLibrary, (uint64_t *library, void *kernel), *library = ADDRESS, HANDLE(kernel))
 FUNCTION(cuFuncGetName, (const char **name, void *function), *name = "saxpy", HANDLE(function))
 FUNCTION(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size), *offset = SIZE;
          *size = 24, HANDLE(function), index)
 FUNCTION(cuFuncLoad, (void *function), , HANDLE(function))
 
-/* CUlaunchConfig, and what of it the tests look at. */
-struct launch_config {
-  unsigned grid[3], block[3], shared;
-  void *stream;
-  struct launch_attribute {
-    unsigned id, padding;
-    char value[64];
-  } *attributes;
-  unsigned num_attributes;
-};
-#define ABOUT(c)                                                                      \
-  (c)->grid[2], (c)->block[0], (c)->shared, HANDLE((c)->stream), (c)->num_attributes, \
-      (c)->num_attributes ? (c)->attributes[(c)->num_attributes - 1].id : 0
-FUNCTION(cuOccupancyMaxPotentialClusterSize, (int *n, void *function, const struct launch_config *c), *n = -7,
-         HANDLE(function), ABOUT(c))
-FUNCTION(cuOccupancyMaxActiveClusters, (int *n, void *function, const struct launch_config *c), *n = -7;
-         note_text(c->attributes[1].value), HANDLE(function), ABOUT(c))
-
+FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *function, int block, size_t shared), *n = -7,
+         HANDLE(function), block, shared)
+FUNCTION(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *shared, void *function, int blocks, int block),
+         *shared = SIZE, HANDLE(function), blocks, block)
+FUNCTION(cuOccupancyMaxPotentialClusterSize, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
+FUNCTION(cuOccupancyMaxActiveClusters, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
 FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host = ADDRESS, bytes, flags)
 FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
 FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)
