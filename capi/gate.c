@@ -165,6 +165,11 @@ dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaun
   return go_kernel_native(kernel, out, err);
 }
 
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_name(kernel, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err) {
   GATE(err);
   return go_kernel_load(kernel, device, err);

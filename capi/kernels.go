@@ -47,6 +47,17 @@ func go_kernel_native(kernel C.dlaunch_kernel, out *C.uint64_t, err *C.dlaunch_e
 	})
 }
 
+//export go_kernel_name
+func go_kernel_name(kernel C.dlaunch_kernel, buf *C.char, size C.size_t, needed *C.size_t, err *C.dlaunch_error) C.dlaunch_status {
+	return guard("dlaunch_kernel_name", err, func() error {
+		name, err := engine.NameOfKernel(handles.Handle(kernel))
+		if err != nil {
+			return err
+		}
+		return putString(buf, size, needed, name)
+	})
+}
+
 //export go_kernel_load
 func go_kernel_load(kernel C.dlaunch_kernel, device C.int32_t, err *C.dlaunch_error) C.dlaunch_status {
 	return guard("dlaunch_kernel_load", err, func() error { return engine.LoadKernel(handles.Handle(kernel), int(device)) })

@@ -392,6 +392,10 @@ dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const ch
  * made of), for other libraries: ours. */
 dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err);
 
+/* dlaunch_kernel_name gives the name that the image has for it; the address, where a
+ * driver before 12.3 does not know and no prototype says. */
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err);
+
 /* dlaunch_kernel_load readies a kernel for launches on a device. The first launch
  * does it otherwise, which may wait for the GPU, and is best not done in a stream
  * capture: with DLAUNCH_CAPTURE_LOAD=error in the environment it is then

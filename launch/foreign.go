@@ -220,6 +220,15 @@ func (e *Engine) nameForeign(k *kernel, proto *prototype.Prototype) error {
 	return nil
 }
 
+// NameOfKernel gives the name that the image has for it.
+func (e *Engine) NameOfKernel(h handles.Handle) (string, error) {
+	entry, err := e.table.Get(h, handles.Kernel)
+	if err != nil {
+		return "", err
+	}
+	return entry.Value.(*kernel).name, nil
+}
+
 // KernelNative gives the driver's own handle: ours.
 func (e *Engine) KernelNative(h handles.Handle) (uint64, error) {
 	entry, err := e.table.Get(h, handles.Kernel)

@@ -237,6 +237,7 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_kernel_get": [dlaunch_library, c_char_p, POINTER(dlaunch_kernel)],
     "dlaunch_kernel_from_driver": [c_void_p, c_char_p, POINTER(dlaunch_kernel)],
     "dlaunch_kernel_native": [dlaunch_kernel, POINTER(c_uint64)],
+    "dlaunch_kernel_name": [dlaunch_kernel, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_kernel_load": [dlaunch_kernel, c_int32],
     "dlaunch_kernel_prototype": [dlaunch_kernel, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_kernel_parameter": [dlaunch_kernel, c_uint32, POINTER(dlaunch_parameter)],
