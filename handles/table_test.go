@@ -301,3 +301,17 @@ func TestDropUnlessLast(t *testing.T) {
 	e.Drop()
 	require.Equal(t, 1, ended)
 }
+
+func TestHold(t *testing.T) {
+	table := handles.New()
+	ended := 0
+	library := open(t, table, handles.Library, "l", func() { ended++ })
+	kernel := open(t, table, handles.Kernel, "k", nil, library)
+	closeAndDrop(t, table, library)
+	require.True(t, library.Hold(), "closed, but the kernel holds it")
+	closeAndDrop(t, table, kernel)
+	require.Zero(t, ended)
+	library.Drop()
+	require.Equal(t, 1, ended)
+	require.False(t, library.Hold())
+}

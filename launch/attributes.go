@@ -31,7 +31,7 @@ const lastKernelAttribute = driver.KernelClusterPolicy
 
 // call names the driver's function that does something for a kernel.
 func (k *kernel) call(what string) string {
-	if k.function {
+	if k.isFunction {
 		return "cuFunc" + what
 	}
 	return "cuKernel" + what
@@ -41,7 +41,7 @@ func (k *kernel) call(what string) string {
 func (e *Engine) attribute(k *kernel, attribute int32, index int) (int32, error) {
 	var value int32
 	var r driver.Result
-	if k.function {
+	if k.isFunction {
 		value, r = e.driver.API.FunctionAttribute(attribute, driver.Function(k.native))
 	} else {
 		value, r = e.driver.API.KernelAttribute(attribute, k.native, driver.Device(index))
@@ -58,7 +58,7 @@ func (e *Engine) attribute(k *kernel, attribute int32, index int) (int32, error)
 
 func (e *Engine) setAttribute(k *kernel, attribute, value int32, index int) error {
 	var r driver.Result
-	if k.function {
+	if k.isFunction {
 		r = e.driver.API.FunctionSetAttribute(attribute, value, driver.Function(k.native))
 	} else {
 		r = e.driver.API.KernelSetAttribute(attribute, value, k.native, driver.Device(index))

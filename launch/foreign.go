@@ -168,7 +168,7 @@ func (e *Engine) recognise(k *kernel) error {
 	}
 	_, asFunction := api.FunctionModule(driver.Function(k.native))
 	if asFunction == driver.ResultSuccess {
-		k.function = true
+		k.isFunction = true
 		return nil
 	}
 	if asKernel == driver.ResultNotSupported {
@@ -202,7 +202,7 @@ func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
 // nameForeign asks the driver; one before 12.3 does not know, and then the prototype may.
 func (e *Engine) nameForeign(k *kernel, proto *prototype.Prototype) error {
 	var r driver.Result
-	if k.function {
+	if k.isFunction {
 		k.name, r = e.driver.API.FunctionName(driver.Function(k.native))
 	} else {
 		k.name, r = e.driver.API.KernelName(k.native)

@@ -15,11 +15,11 @@ import (
 // kernel is what a dlaunch_kernel stands for.
 type kernel struct {
 	*compiled
-	name     string
-	library  handles.Handle // 0 for a foreign one
-	native   driver.Kernel
-	function bool // native is a CUfunction
-	shared   *exec.Kernel
+	name       string
+	library    handles.Handle // 0 for a foreign one
+	native     driver.Kernel
+	isFunction bool // native is a CUfunction
+	shared     *exec.Kernel
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A

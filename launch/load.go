@@ -25,7 +25,7 @@ func (e *Engine) LoadKernel(h handles.Handle, index int) error {
 
 // function is the kernel in the current context.
 func (e *Engine) function(k *kernel) (driver.Function, error) {
-	if k.function {
+	if k.isFunction {
 		return driver.Function(k.native), nil
 	}
 	f, r := e.driver.API.KernelFunction(k.native)

@@ -59,7 +59,7 @@ func ptxSlots(entry *ptx.Entry) []slot {
 
 func (e *Engine) driverSlots(k *kernel) ([]slot, driver.Result) {
 	ask := func(index int) (uint64, uint64, driver.Result) { return e.driver.API.KernelParam(k.native, index) }
-	if k.function {
+	if k.isFunction {
 		ask = func(index int) (uint64, uint64, driver.Result) {
 			return e.driver.API.FunctionParam(driver.Function(k.native), index)
 		}

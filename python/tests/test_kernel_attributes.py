@@ -10,6 +10,7 @@ import libcuda
 import numpy as np
 import pytest
 from conftest import imported
+from process import output_of
 
 import dlaunch
 
@@ -279,3 +280,41 @@ if cuda_core is not None and hasattr(cuda_core, "ObjectCode"):
                 b.num_regs, b.shared_size_bytes, b.local_size_bytes, b.max_threads_per_block, b.binary_version
             )  # fmt: skip
             assert [(p.offset, p.size) for p in ours.parameters] == [tuple(p) for p in theirs.arguments_info]
+
+
+LATE = """
+    import ctypes, sys
+    sys.path.insert(0, "{tests}")
+    import dlaunch, libcuda
+    kernel = dlaunch.load("{kernels}/saxpy.ptx")["saxpy"]
+    x = dlaunch.zeros(4, "f32")
+    stream, graph = dlaunch.Stream(non_blocking=True), ctypes.c_void_p()
+    libcuda.call("cuStreamBeginCapture_v2", libcuda.pointer(stream.native), 0)
+    try:
+        kernel[1, 4, stream](1.0, x, x, 4)
+    except dlaunch.ConfigError as refused:
+        print(refused)
+    kernel.load()
+    kernel[1, 4, stream](1.0, x, x, 4)
+    libcuda.call("cuStreamEndCapture", libcuda.pointer(stream.native), ctypes.byref(graph))
+    """
+
+
+@pytest.mark.gpu
+def test_a_first_launch_in_a_capture(kernels: Path) -> None:
+    program = LATE.format(tests=Path(__file__).parent, kernels=kernels)
+    assert output_of(program) == ""
+    assert "is not loaded on device 0" in output_of(program, DLAUNCH_CAPTURE_LOAD="error")
+
+
+def test_the_switch_for_it() -> None:
+    program = (
+        "import dlaunch\ntry: print(dlaunch.driver_info().devices > 0)\nexcept dlaunch.NoDriverError as e: print(e)"
+    )
+    for value, says in (
+        ("", "True"),
+        ("allow", "True"),
+        ("error", "True"),
+        ("warn", '"warn"; allow or error is wanted'),
+    ):
+        assert says in output_of(program, DLAUNCH_CAPTURE_LOAD=value)
