@@ -146,11 +146,16 @@ func (c *call) raiseAgain(fault exec.Fault) (bool, error) {
 	if driver.Result(fault.DriverCode) != driver.ResultInvalidValue || c.config.SharedBytes == 0 {
 		return false, nil
 	}
-	now, err := c.engine.attribute(c.kernel, driver.KernelMaxDynamicShared, int(fault.Found))
-	if err != nil || uint32(now) >= c.config.SharedBytes {
-		return false, err
-	}
-	return true, c.engine.raiseShared(c.kernel, int(fault.Found), c.config.SharedBytes)
+	raised, index := false, int(fault.Found)
+	err := c.engine.on(index, func(*device) error {
+		now, err := c.engine.attribute(c.kernel, driver.KernelMaxDynamicShared, index)
+		if err != nil || uint32(now) >= c.config.SharedBytes {
+			return err
+		}
+		raised = true
+		return c.engine.raiseShared(c.kernel, index, c.config.SharedBytes)
+	})
+	return raised, err
 }
 
 // needClusters refuses what is about clusters on a device that has none.

@@ -22,7 +22,7 @@ type natives struct {
 type native struct {
 	library *handles.Entry // that it is, or is of
 	kernel  string         // its name; "" for a library
-	gone    bool           // it was unloaded: kept, as addresses are few
+	gone    bool           // it was unloaded
 }
 
 // add replaces what had the same address before it was unloaded.
@@ -32,16 +32,24 @@ func (n *natives) add(address uintptr, what native) {
 	if n.of == nil {
 		n.of = map[uintptr]native{}
 	}
+	if n.of[address] == what {
+		return
+	}
 	n.of[address] = what
+	lib := what.library.Value.(*library)
+	lib.addresses = append(lib.addresses, address)
 }
 
-// leave says that a library is unloaded now.
-func (n *natives) leave(lib *library) {
+// leave says that a library is unloaded now. Its addresses are remembered as gone,
+// since a driver gives them again and again, unless it makes new ones up for ever.
+func (n *natives) leave(lib *library, forget bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for address, what := range n.of {
-		if !what.gone && what.library.Value == any(lib) {
-			n.of[address] = native{kernel: what.kernel, gone: true}
+	for _, address := range lib.addresses {
+		if forget {
+			delete(n.of, address)
+		} else {
+			n.of[address] = native{gone: true}
 		}
 	}
 }

@@ -153,7 +153,7 @@ type clusterQuestion = func(f driver.Function, config uintptr) (int32, driver.Re
 
 func (e *Engine) clusters(h handles.Handle, index int, config *exec.Config, name string, of func(*driver.API) clusterQuestion) (n int32, err error) {
 	err = e.occupancy(h, index, func(o *occupant) error {
-		if err := e.needClusters(o.kernel, o.device, "this"); err != nil {
+		if err := e.needClusters(o.kernel, o.device, "occupancy of clusters"); err != nil {
 			return err
 		}
 		configured, err := o.configure(h, config)

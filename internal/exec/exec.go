@@ -289,6 +289,7 @@ func Configure(kernel uint64, config *Config, device int) (*Buffer, Fault, error
 		(*C.dl_configured)(unsafe.Pointer(&b.Bytes[0])), &fault)
 	if fault.reason != C.DL_OK {
 		b.Free()
+		b = nil
 	}
 	return b, *(*Fault)(unsafe.Pointer(&fault)), nil
 }

@@ -23,7 +23,7 @@ const leastRegisters = 16
 // compiler would share, but no more than .maxnreg, and than leaves room for the
 // largest block (.minnctapersm times).
 func (p *program) estimateRegisters(entry *ptx.Function) uint32 {
-	warps := alignUp(divideUp(uint64(p.threads()), warpSize), processorParts) * max(1, uint64(entry.MinBlocks))
+	warps := alignUp(divideUp(max(1, uint64(p.threads())), warpSize), processorParts) * max(1, uint64(entry.MinBlocks))
 	most := min(registersPerThread, registersPerProcessor/warps/registerUnit*registerUnit/warpSize)
 	if entry.MaxRegisters > 0 {
 		most = min(most, uint64(entry.MaxRegisters))

@@ -55,6 +55,7 @@ func TestActiveBlocks(t *testing.T) {
 		{"", 0, 1, 1025, 0, 0, "more than a block may have"},
 		{".maxntid 256", 0, 1, 257, 0, 0, "more than the kernel takes"},
 		{".reqntid 16, 16", 0, 1, 256, 0, 8, "8 warps"},
+		{".maxntid 0", 0, 1, 1, 0, 0, "no block at all"},
 		{".maxnreg 64", 0, 200, 256, 0, 4, "64 * 32 a warp: 8 warps a quarter, 32 in all, / 8"},
 		{".maxnreg 40", 0, 200, 256, 0, 6, "1280 a warp: 12 a quarter, 48, / 8"},
 		{".maxnreg 33", 0, 200, 256, 0, 6, "1056 is rounded to 1280"},

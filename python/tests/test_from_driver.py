@@ -44,7 +44,7 @@ def test_our_own_kernel_comes_back_with_its_library(kernels: Path) -> None:
 def test_an_unloaded_kernel_is_refused(kernels: Path) -> None:
     with dlaunch.load(kernels / "saxpy.ptx") as library, library["saxpy"] as kernel:
         address = kernel.driver_handle
-    with pytest.raises(dlaunch.HandleError, match="unloaded by dlaunch"):
+    with pytest.raises(dlaunch.HandleError, match="unloaded by dlaunch|neither"):
         dlaunch.Kernel.from_driver(address)
     with pytest.raises(dlaunch.HandleError, match="closed"):
         dlaunch.Kernel.from_driver(kernel)
