@@ -430,16 +430,16 @@ dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, d
  * dlaunch_kernel_attribute reads a CUfunction_attribute of a kernel on a device, by
  * its number in cuda.h:
  *
- *    0 most threads a block          8 limit of dynamic shared memory *
- *    1 static shared memory          9 preferred share of shared memory, in percent; -1: none *
- *    2 constant memory              10 whether a cluster must be given
- *    3 local memory of a thread     11, 12, 13 width, height, depth of the required cluster *
- *    4 registers of a thread        14 whether clusters of more than the portable size are allowed *
- *    5 PTX version: 10 * major + minor of the architecture; 6 that of the binary
- *    7 whether it was compiled to cache globally loaded data in L1
- *                                   15 how clusters are scheduled *
+ *    0 the most threads of a block        1 static shared memory of a block
+ *    2 constant memory                     3 local memory of a thread
+ *    4 registers of a thread               5, 6 architecture of the PTX, of the binary: 10 * major + minor
+ *    7 whether global loads were compiled to be cached in L1
+ *    8 * limit of dynamic shared memory    9 * preferred share of shared memory, in percent; -1: none
+ *   10 whether a cluster must be given    11, 12, 13 * width, height, depth of the required cluster
+ *   14 * whether clusters may have more blocks than are portable
+ *   15 * how clusters are scheduled
  *
- * What is counted in bytes is bytes. One that the driver does not know is
+ * Memory is in bytes. An attribute that the driver does not know is
  * DLAUNCH_ERROR_UNSUPPORTED. On the simulator the registers are an estimate.
  */
 dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
