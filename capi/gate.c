@@ -154,6 +154,27 @@ dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dla
   return finish(go_kernel_get(library, (char *)text, out, err));
 }
 
+dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const char *prototype, dlaunch_kernel *out,
+                                          dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_kernel_from_driver(cukernel_or_cufunction, (char *)prototype, out, err);
+}
+
+dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_native(kernel, out, err);
+}
+
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_name(kernel, buf, size, needed, err);
+}
+
+dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_load(kernel, device, err);
+}
+
 dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
                                         dlaunch_error *err) {
   GATE(err);
@@ -164,6 +185,18 @@ dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, d
                                         dlaunch_error *err) {
   GATE(err);
   return go_kernel_parameter(kernel, index, out, err);
+}
+
+dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
+                                        dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_attribute(kernel, attribute, device, out, err);
+}
+
+dlaunch_status dlaunch_kernel_set_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t value,
+                                            dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_set_attribute(kernel, attribute, device, value, err);
 }
 
 dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
@@ -214,6 +247,40 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
                                       struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err) {
   return launch_all("dlaunch_launch_managed", kernel, config, DLAUNCH_ARG_MANAGED, (const void *const *)tensors, num,
                     err);
+}
+
+/* ---- occupancy */
+
+dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
+                                                size_t shared, int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_active_blocks(kernel, device, block_threads, shared, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_potential_block_size(dlaunch_kernel kernel, int32_t device, size_t shared_base,
+                                                       size_t shared_per_thread, uint32_t limit, int32_t *min_grid,
+                                                       int32_t *block, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_potential_block_size(kernel, device, shared_base, shared_per_thread, limit, min_grid, block,
+                                            err);
+}
+
+dlaunch_status dlaunch_kernel_available_shared_bytes(dlaunch_kernel kernel, int32_t device, uint32_t blocks,
+                                                     uint32_t block_threads, size_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_available_shared_bytes(kernel, device, blocks, block_threads, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                               int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_cluster_size(kernel, device, (dlaunch_config *)config, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                                  int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
 }
 
 /* ---- arrays */

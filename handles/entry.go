@@ -75,6 +75,19 @@ func (e *Entry) Bytes() uint64 {
 // Holds gives the entries that this one keeps.
 func (e *Entry) Holds() []*Entry { return e.holds }
 
+// Hold adds a reference to an entry that is closed, perhaps, but held by something:
+// false if it is not.
+func (e *Entry) Hold() bool {
+	t := e.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.references == 0 {
+		return false
+	}
+	e.references++
+	return true
+}
+
 // DropUnlessLast is Drop where that ends nothing: else it does nothing and says so.
 func (e *Entry) DropUnlessLast() bool {
 	t := e.table

@@ -364,3 +364,17 @@ func TestWhatTheReportTells(t *testing.T) {
 	refuse(t, table.Annotate(array.Handle, ""), status.Handle, closed)
 	refuse(t, table.Disown(array.Handle), status.Handle, closed)
 }
+
+func TestHold(t *testing.T) {
+	table := handles.New()
+	ended := 0
+	library := open(t, table, handles.Library, "l", func() { ended++ })
+	kernel := open(t, table, handles.Kernel, "k", nil, library)
+	closeAndDrop(t, table, library)
+	require.True(t, library.Hold(), "closed, but the kernel holds it")
+	closeAndDrop(t, table, kernel)
+	require.Zero(t, ended)
+	library.Drop()
+	require.Equal(t, 1, ended)
+	require.False(t, library.Hold())
+}

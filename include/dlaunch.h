@@ -376,6 +376,39 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  */
 dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err);
 
+/*
+ * dlaunch_kernel_from_driver makes a kernel of a CUkernel or CUfunction that came
+ * from elsewhere: another library's, or of dlaunch_kernel_native.
+ *
+ * cukernel_or_cufunction  one of dlaunch's own gives that kernel, which keeps its
+ *            library loaded. Any other is borrowed: its library is kept loaded by
+ *            you until the kernel is closed and its launches are done.
+ * prototype  borrowed; may be NULL or "". Its name, if it has one, must be the
+ *            kernel's. Needed where the driver cannot tell the parameters (before 12.4).
+ * out        yours: dlaunch_kernel_close.
+ *
+ * 0, what is not aligned or not memory, and the driver's other handles (a library,
+ * a stream, a context) are DLAUNCH_ERROR_HANDLE. A CUfunction is of one context:
+ * device numbers of questions about it are not looked at. Beyond the promise:
+ * what another library has unloaded. The simulator takes its own kernels.
+ */
+dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const char *prototype, dlaunch_kernel *out,
+                                          dlaunch_error *err);
+
+/* dlaunch_kernel_native gives the CUkernel (or the CUfunction that the kernel was
+ * made of), for other libraries: ours. */
+dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_name gives the name that the image has for it; the address, where a
+ * driver before 12.3 does not know and no prototype says. */
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err);
+
+/* dlaunch_kernel_load readies a kernel for launches on a device. The first launch
+ * does it otherwise, which may wait for the GPU, and is best not done in a stream
+ * capture: with DLAUNCH_CAPTURE_LOAD=error in the environment it is then
+ * DLAUNCH_ERROR_CONFIG (`allow` is the default). */
+dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err);
+
 /* dlaunch_kernel_prototype gives the prototype that launches are checked by, the
  * caller's or the image's, in dlaunch's spelling and with the kernel's name; ""
  * if there is none. */
@@ -399,6 +432,36 @@ typedef struct dlaunch_parameter {
  * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
 dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
                                         dlaunch_error *err);
+
+/*
+ * dlaunch_kernel_attribute reads a CUfunction_attribute of a kernel on a device, by
+ * its number in cuda.h:
+ *
+ *    0 the most threads of a block        1 static shared memory of a block
+ *    2 constant memory                     3 local memory of a thread
+ *    4 registers of a thread               5, 6 architecture of the PTX, of the binary: 10 * major + minor
+ *    7 whether global loads were compiled to be cached in L1
+ *    8 * limit of dynamic shared memory    9 * preferred share of shared memory, in percent; -1: none
+ *   10 whether a cluster must be given    11, 12, 13 * width, height, depth of the required cluster
+ *   14 * whether clusters may have more blocks than are portable
+ *   15 * how clusters are scheduled
+ *
+ * Memory is in bytes. An attribute that the driver does not know is
+ * DLAUNCH_ERROR_UNSUPPORTED. On the simulator the registers are an estimate.
+ */
+dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
+                                        dlaunch_error *err);
+
+/*
+ * dlaunch_kernel_set_attribute sets one of those with a star, for every handle of
+ * the kernel.
+ *
+ * Another one is DLAUNCH_ERROR_ARGUMENT; a value that does not fit the kernel or the
+ * device DLAUNCH_ERROR_CONFIG; clusters (11 to 15) where the device has none
+ * DLAUNCH_ERROR_UNSUPPORTED. A launch raises attribute 8 by itself.
+ */
+dlaunch_status dlaunch_kernel_set_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t value,
+                                            dlaunch_error *err);
 
 /* dlaunch_kernel_close closes a kernel: its number is stale at once; launches
  * that have begun are not harmed. With the last kernel of a closed library that is
@@ -514,6 +577,46 @@ dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_confi
 /* dlaunch_launch_managed is the same for DLPack's unversioned struct. */
 dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
                                       struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err);
+
+/* --------------------------------------------------------------- occupancy */
+
+/*
+ * What this chapter tells is the driver's answer; the simulator computes with the
+ * limits of compute capability 9.0. A block of 0 threads, or of more than 2^31 - 1,
+ * is DLAUNCH_ERROR_CONFIG. Asking about more dynamic shared memory than is allowed
+ * opts the kernel in to it, as a launch would.
+ *
+ * dlaunch_kernel_max_active_blocks counts the blocks, with `shared` bytes of
+ * dynamic shared memory each, that are active on a multiprocessor at once: 0 if
+ * not one fits.
+ */
+dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
+                                                size_t shared, int32_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_max_potential_block_size gives the threads of a block with which
+ * most threads are active, the largest such, if a block of b threads takes shared_base +
+ * shared_per_thread * b bytes of dynamic shared memory; and the smallest grid that
+ * fills the device. limit: the most threads that are wanted; 0 is any number. If
+ * no block fits: DLAUNCH_ERROR_CONFIG. */
+dlaunch_status dlaunch_kernel_max_potential_block_size(dlaunch_kernel kernel, int32_t device, size_t shared_base,
+                                                       size_t shared_per_thread, uint32_t limit, int32_t *min_grid,
+                                                       int32_t *block, dlaunch_error *err);
+
+/* dlaunch_kernel_available_shared_bytes gives the dynamic shared memory that each
+ * block may have for `blocks` of them to be active on a multiprocessor: no more
+ * than attribute 8 is now. If so many do not fit: DLAUNCH_ERROR_CONFIG. */
+dlaunch_status dlaunch_kernel_available_shared_bytes(dlaunch_kernel kernel, int32_t device, uint32_t blocks,
+                                                     uint32_t block_threads, size_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_max_cluster_size gives the most blocks that a cluster may have, in
+ * a launch with this configuration: its cluster and stream do not matter.
+ * dlaunch_kernel_max_active_clusters counts the clusters of that configuration that
+ * are active on the device at once. The configuration is checked as a launch's. Both
+ * are DLAUNCH_ERROR_UNSUPPORTED where the device has no clusters. */
+dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                               int32_t *out, dlaunch_error *err);
+dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                                  int32_t *out, dlaunch_error *err);
 
 /* ------------------------------------------------------------------ arrays */
 

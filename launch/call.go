@@ -81,6 +81,9 @@ func (c *call) mend(fault exec.Fault) error {
 	case exec.Attention:
 		return e.attend()
 	case exec.NoLimits:
+		if err := c.refuseLateLoad(int(fault.Found)); err != nil {
+			return err
+		}
 		return e.fillLimits(c.kernel, int(fault.Found))
 	case exec.Shared:
 		index, blocked := exec.DeviceOf(uint64(c.entry.Handle), c.config, c.args)
@@ -98,6 +101,9 @@ func (c *call) mend(fault exec.Fault) error {
 	case exec.Captured:
 		return c.holdCaptured()
 	case exec.DriverRefused:
+		if raised, err := c.raiseAgain(fault); raised || err != nil {
+			return err
+		}
 		return c.explainDriver(fault)
 	}
 	return c.explain(fault)

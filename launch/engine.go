@@ -25,6 +25,10 @@ type Driver struct {
 	MemorySize uint64
 	Checks     uint32 // exec.CheckPointers, where every launch is to look up its pointers
 
+	// NoLateLoads makes the first launch of a kernel on a device an error while its
+	// stream is captured: loading it then may end the capture, or wait for the GPU.
+	NoLateLoads bool
+
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
 	TakeReport func() string
@@ -42,6 +46,7 @@ type Engine struct {
 	retired  retired
 	rooms    rooms
 	graphs   graphs
+	natives  natives
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

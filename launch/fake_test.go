@@ -21,30 +21,36 @@ import (
 // fake is a driver whose device memory is Go memory and whose launches are kept
 // by exectest: what launch does with a driver can be looked at.
 type fake struct {
-	mu          sync.Mutex
-	blocks      map[driver.Address][]byte
-	pinner      runtime.Pinner
-	context     atomic.Uint64
-	capturing   bool
-	graph       fakeGraph
-	retained    [2]bool      // the devices' contexts
-	elsewhere   bool         // another thread captures ...
-	lost        bool         // ... which what is not relaxed ends
-	mode        atomic.Int32 // the thread's stream capture mode
-	unloaded    []driver.Library
-	dynamic     int32         // what KernelMaxDynamicShared is now
-	loads       driver.Result // what getting a kernel answers
-	log         string        // what the compiler logs then
-	logTo       []byte
-	allocates   driver.Result
-	noPools     bool
-	syncs       driver.Result
-	events      driver.Result // what asking for an event answers
-	pinned      []uintptr     // page-locked memory
-	lacksPinned bool
-	copiesBack  func(block []byte) // sees what comes back from the device
-	gone        []uint64           // what giveBack heard
-	params      [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
+	mu                  sync.Mutex
+	blocks              map[driver.Address][]byte
+	pinner              runtime.Pinner
+	context             atomic.Uint64
+	capturing           bool
+	graph               fakeGraph
+	retained            [2]bool      // the devices' contexts
+	elsewhere           bool         // another thread captures ...
+	lost                bool         // ... which what is not relaxed ends
+	mode                atomic.Int32 // the thread's stream capture mode
+	unloaded            []driver.Library
+	dynamic             int32         // what KernelMaxDynamicShared is now
+	set                 [][2]int32    // attributes and values that were set
+	sets                driver.Result // what setting answers
+	clusters            int32         // whether the devices launch them
+	old                 bool          // the driver cannot tell a CUkernel
+	loaded              []driver.Function
+	configured, cluster []uint32      // what occupancy was asked about
+	loads               driver.Result // what getting a kernel answers
+	log                 string        // what the compiler logs then
+	logTo               []byte
+	allocates           driver.Result
+	noPools             bool
+	syncs               driver.Result
+	events              driver.Result // what asking for an event answers
+	pinned              []uintptr     // page-locked memory
+	lacksPinned         bool
+	copiesBack          func(block []byte) // sees what comes back from the device
+	gone                []uint64           // what giveBack heard
+	params              [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 
 	foreign driver.Context // of streams that the fake did not make
 }
@@ -62,11 +68,14 @@ func newEngine(t *testing.T) (*launch.Engine, *fake) {
 
 func (f *fake) api() *driver.API {
 	const ok = driver.ResultSuccess
-	attributes := map[int32]int32{1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 1<<31 - 1, 6: 65535, 7: 65535, 8: 49152, 97: fakeSharedOptIn, 75: 9, 76: 0}
+	attributes := map[int32]int32{1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 1<<31 - 1, 6: 65535, 7: 65535, 8: 49152, 97: fakeSharedOptIn, 75: 9, 76: 0, 16: 100}
 	return &driver.API{
 		Kind: "cuda", Version: 13000, LaunchKernelEx: exectest.Record(), StreamIsCapturing: exectest.IsCapturing(),
 		DeviceCount: func() (int, driver.Result) { return 2, ok },
 		DeviceAttribute: func(id int32, _ driver.Device) (int32, driver.Result) {
+			if id == driver.DeviceClusterLaunch {
+				return f.clusters, ok
+			}
 			value, known := attributes[id]
 			if !known {
 				return 0, driver.ResultInvalidValue
@@ -108,8 +117,13 @@ func (f *fake) api() *driver.API {
 			return 0x2000, ok
 		},
 		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
-		LibraryKernels:     func(_ driver.Library, n int) ([]driver.Kernel, driver.Result) { return make([]driver.Kernel, n), ok },
-		KernelName:         func(driver.Kernel) (string, driver.Result) { return "saxpy", ok },
+		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
+			if l != 7 {
+				return []driver.Kernel{foreignKernel()}, ok
+			}
+			return make([]driver.Kernel, n), ok
+		},
+		KernelName: func(driver.Kernel) (string, driver.Result) { return "saxpy", ok },
 		KernelParam: func(_ driver.Kernel, i int) (uint64, uint64, driver.Result) {
 			if f.params == nil {
 				return 0, 0, driver.ResultNotSupported
@@ -120,22 +134,51 @@ func (f *fake) api() *driver.API {
 			return f.params[i][0], f.params[i][1], ok
 		},
 		KernelAttribute: func(id int32, _ driver.Kernel, _ driver.Device) (int32, driver.Result) {
-			return map[int32]int32{0: 512, 1: 1024, 8: f.dynamic}[id], ok
+			return f.attribute(id)
 		},
-		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
-		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
-		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
-		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
-		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
-		EventSynchronize:   func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
-		EventElapsed:       func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
-		StreamWaitEvent:    func(driver.Stream, driver.Event) driver.Result { return ok },
-		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
-		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
-		EventDestroy:       func(driver.Event) driver.Result { return ok },
-		StreamCapturing:    func(s driver.Stream) (bool, driver.Result) { return f.capturing || f.graph.captures(s), ok },
-		MemAlloc:           f.alloc,
-		MemFree:            f.free,
+		KernelSetAttribute: func(id, value int32, _ driver.Kernel, _ driver.Device) driver.Result {
+			return f.setAttribute(id, value)
+		},
+		KernelFunction: func(k driver.Kernel) (driver.Function, driver.Result) { return driver.Function(k) + 1, ok },
+		KernelLibrary:  f.kernelLibrary,
+		FunctionModule: func(g driver.Function) (driver.Module, driver.Result) {
+			if g != foreignFunction() {
+				return 0, driver.ResultInvalidHandle
+			}
+			return 1, ok
+		},
+		FunctionName: func(driver.Function) (string, driver.Result) { return "saxpy", ok },
+		FunctionParam: func(_ driver.Function, i int) (uint64, uint64, driver.Result) {
+			if i >= len(saxpySlots) {
+				return 0, 0, driver.ResultInvalidValue
+			}
+			return saxpySlots[i][0], saxpySlots[i][1], ok
+		},
+		FunctionLoad:         func(g driver.Function) driver.Result { f.loaded = append(f.loaded, g); return ok },
+		FunctionAttribute:    func(id int32, _ driver.Function) (int32, driver.Result) { return f.attribute(id) },
+		FunctionSetAttribute: func(id, value int32, _ driver.Function) driver.Result { return f.setAttribute(id, value) },
+		MaxActiveBlocks:      f.maxActiveBlocks,
+		AvailableShared: func(_ driver.Function, blocks, block int32) (uint64, driver.Result) {
+			if blocks*block > 2048 {
+				return 0, driver.ResultInvalidValue
+			}
+			return uint64(100*blocks + block), ok
+		},
+		MaxClusterSize:    f.clustersOf,
+		MaxActiveClusters: f.clustersOf,
+		StreamCreate:      func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
+		StreamDestroy:     func(driver.Stream) driver.Result { return ok },
+		StreamSynchronize: func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		EventCreate:       func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventSynchronize:  func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
+		EventElapsed:      func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
+		StreamWaitEvent:   func(driver.Stream, driver.Event) driver.Result { return ok },
+		EventRecord:       func(driver.Event, driver.Stream) driver.Result { return ok },
+		EventQuery:        func(driver.Event) driver.Result { return f.unsafe(f.events) },
+		EventDestroy:      func(driver.Event) driver.Result { return ok },
+		StreamCapturing:   func(s driver.Stream) (bool, driver.Result) { return f.capturing || f.graph.captures(s), ok },
+		MemAlloc:          f.alloc,
+		MemFree:           f.free,
 		MemAllocAsync: func(n uint64, s driver.Stream) (driver.Address, driver.Result) {
 			f.unsafe(ok)
 			f.graph.note("alloc", s)
@@ -184,6 +227,23 @@ func (f *fake) api() *driver.API {
 		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
 		StreamContext:       f.streamContext,
 	}
+}
+
+func (f *fake) attribute(id int32) (int32, driver.Result) {
+	if id > driver.KernelClusterPolicy {
+		return 0, driver.ResultInvalidValue
+	}
+	return map[int32]int32{0: 512, 1: 1024, 8: f.dynamic}[id], driver.ResultSuccess
+}
+
+func (f *fake) setAttribute(id, value int32) driver.Result {
+	if f.sets == driver.ResultSuccess {
+		f.set = append(f.set, [2]int32{id, value})
+		if id == driver.KernelMaxDynamicShared {
+			f.dynamic = value
+		}
+	}
+	return f.sets
 }
 
 // unsafe is what the driver does in calls that it calls unsafe: while another

@@ -15,10 +15,11 @@ import (
 // kernel is what a dlaunch_kernel stands for.
 type kernel struct {
 	*compiled
-	name    string
-	library handles.Handle
-	native  driver.Kernel
-	shared  *exec.Kernel
+	name       string
+	library    handles.Handle // 0 for a foreign one
+	native     driver.Kernel
+	isFunction bool // native is a CUfunction
+	shared     *exec.Kernel
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A
@@ -35,10 +36,17 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 		return 0, err
 	}
 	k.library = h
+	e.natives.add(uintptr(k.native), native{library: holder, kernel: k.name})
+	return e.openKernel(k, holder)
+}
+
+// openKernel gives a kernel its handle. It holds its library, if that is ours.
+func (e *Engine) openKernel(k *kernel, holds ...*handles.Entry) (handles.Handle, error) {
+	var err error
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holder)
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err
@@ -85,7 +93,7 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 }
 
 func (e *Engine) compileKernel(lib *library, k *kernel, proto *prototype.Prototype) error {
-	slots, err := e.slotsOf(lib, k.name, k.native, proto)
+	slots, err := e.slotsOf(lib, k, proto)
 	if err != nil {
 		return err
 	}
@@ -149,14 +157,13 @@ func (e *Engine) KernelParameter(h handles.Handle, index int) (Parameter, error)
 // fillLimits completes what a launch on one device is checked against.
 func (e *Engine) fillLimits(k *kernel, index int) error {
 	return e.on(index, func(d *device) error {
-		api := e.driver.API
-		threads, r := api.KernelAttribute(driver.KernelMaxThreadsPerBlock, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		threads, err := e.attribute(k, driver.KernelMaxThreadsPerBlock, index)
+		if err != nil {
+			return err
 		}
-		dynamic, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		dynamic, err := e.attribute(k, driver.KernelMaxDynamicShared, index)
+		if err != nil {
+			return err
 		}
 		k.shared.SetLimits(index, exec.Limits{
 			Threads: min(uint32(threads), d.limits.threads), Block: d.limits.block, Grid: d.limits.grid, Shared: uint32(dynamic),
@@ -169,27 +176,30 @@ func (e *Engine) fillLimits(k *kernel, index int) error {
 // raised, since another launch may be about to use what is there.
 func (e *Engine) raiseShared(k *kernel, index int, wanted uint32) error {
 	return e.on(index, func(d *device) error {
-		api := e.driver.API
-		static, r := api.KernelAttribute(driver.KernelStaticShared, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		static, err := e.attribute(k, driver.KernelStaticShared, index)
+		if err != nil {
+			return err
 		}
 		if uint64(static)+uint64(wanted) > uint64(d.limits.sharedOptIn) {
-			return status.Errorf(status.Config, "kernel %q: %d bytes of dynamic shared memory and its %d static ones are %d; device %d has %d for a block",
-				k.name, wanted, static, uint64(static)+uint64(wanted), index, d.limits.sharedOptIn)
+			return noRoom(k, d, static, wanted)
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		now, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
-		if r == driver.ResultSuccess && uint32(now) < wanted {
-			if r := api.KernelSetAttribute(driver.KernelMaxDynamicShared, int32(wanted), k.native, driver.Device(index)); r != driver.ResultSuccess {
-				return e.failure("cuKernelSetAttribute", r)
-			}
+		now, err := e.attribute(k, driver.KernelMaxDynamicShared, index)
+		if err == nil && uint32(now) < wanted {
+			err = e.setAttribute(k, driver.KernelMaxDynamicShared, int32(wanted), index)
 			now = int32(wanted)
 		}
-		k.shared.SetShared(index, uint32(now))
-		return nil
+		if err == nil {
+			k.shared.SetShared(index, uint32(now))
+		}
+		return err
 	})
+}
+
+func noRoom(k *kernel, d *device, static int32, wanted uint32) error {
+	return status.Errorf(status.Config, "kernel %q: %d bytes of dynamic shared memory and its %d static ones are %d; device %d has %d for a block",
+		k.name, wanted, static, uint64(static)+uint64(wanted), d.index, d.limits.sharedOptIn)
 }
 
 // ArgumentName is the name of the caller's argument index, "" if it is unknown:

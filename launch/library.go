@@ -20,6 +20,8 @@ type library struct {
 	names   []string      // of its kernels
 	carried carried       // their prototypes
 	log     *jitLog
+
+	addresses []uintptr // of it and its kernels in natives, whose lock guards them
 }
 
 // LibraryOptions are those of dlaunch_library_options.
@@ -110,6 +112,7 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 		e.unloadLibrary(lib)
 		return 0, err
 	}
+	e.natives.add(uintptr(lib.native), native{library: entry})
 	return entry.Handle, nil
 }
 
@@ -172,6 +175,7 @@ func (e *Engine) prove(lib *library, image []byte, d *device) error {
 // unloadLibrary is exclusive: launches of other kernels wait for it, since
 // unloading beside them has crashed in drivers (NVIDIA/cuda-tile#23).
 func (e *Engine) unloadLibrary(lib *library) {
+	e.natives.leave(lib, e.simulated())
 	e.exclusively(func() {
 		_ = e.on(0, func(*device) error {
 			e.driver.API.LibraryUnload(lib.native)

@@ -26,22 +26,25 @@ type Parameter struct {
 }
 
 // slotsOf asks the image for a kernel's parameters: PTX says most; the driver
-// knows sizes (12.4 and newer); else a prototype must do.
-func (e *Engine) slotsOf(lib *library, name string, kernel driver.Kernel, proto *prototype.Prototype) ([]slot, error) {
-	if entry := lib.entry(name); entry != nil {
-		return ptxSlots(entry), nil
+// knows sizes (12.4 and newer); else a prototype must do. lib is nil for a foreign
+// kernel.
+func (e *Engine) slotsOf(lib *library, k *kernel, proto *prototype.Prototype) ([]slot, error) {
+	if lib != nil {
+		if entry := lib.entry(k.name); entry != nil {
+			return ptxSlots(entry), nil
+		}
 	}
-	slots, r := e.driverSlots(kernel)
+	slots, r := e.driverSlots(k)
 	if r == driver.ResultSuccess {
 		return slots, nil
 	}
 	if r != driver.ResultNotSupported {
-		return nil, e.failure("cuKernelGetParamInfo", r)
+		return nil, e.failure(k.call("GetParamInfo"), r)
 	}
 	if proto == nil {
 		return nil, status.Errorf(status.Unsupported,
-			"kernel %q: this driver (%s) cannot tell its parameters, and the image has no PTX; give a prototype, or use driver 12.4 or newer",
-			name, driver.VersionText(e.driver.API.Version))
+			"kernel %q: this driver (%s) cannot tell its parameters, and no PTX does; give a prototype, or use driver 12.4 or newer",
+			k.name, driver.VersionText(e.driver.API.Version))
 	}
 	return declaredSlots(proto), nil
 }
@@ -54,10 +57,16 @@ func ptxSlots(entry *ptx.Entry) []slot {
 	return slots
 }
 
-func (e *Engine) driverSlots(kernel driver.Kernel) ([]slot, driver.Result) {
+func (e *Engine) driverSlots(k *kernel) ([]slot, driver.Result) {
+	ask := func(index int) (uint64, uint64, driver.Result) { return e.driver.API.KernelParam(k.native, index) }
+	if k.isFunction {
+		ask = func(index int) (uint64, uint64, driver.Result) {
+			return e.driver.API.FunctionParam(driver.Function(k.native), index)
+		}
+	}
 	var slots []slot
 	for {
-		offset, size, r := e.driver.API.KernelParam(kernel, len(slots))
+		offset, size, r := ask(len(slots))
 		if r == driver.ResultInvalidValue { // past the last one
 			return slots, driver.ResultSuccess
 		}

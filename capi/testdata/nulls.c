@@ -13,6 +13,7 @@
 /* A handle of 0 comes before every other fault. */
 static void no_handles(void) {
   dlaunch_error err = DLAUNCH_ERROR_INIT;
+  dlaunch_kernel kernel = 7;
   NO_HANDLE(dlaunch_library_kernel_count, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 9, NULL);
@@ -21,6 +22,17 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_kernel_get, 0, NULL, NULL);
   NO_HANDLE(dlaunch_kernel_prototype, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_kernel_parameter, 0, 0, NULL);
+  NO_HANDLE(dlaunch_kernel_from_driver, NULL, NULL, &kernel);
+  NO_HANDLE(dlaunch_kernel_native, 0, NULL);
+  NO_HANDLE(dlaunch_kernel_name, 0, NULL, 9, NULL);
+  NO_HANDLE(dlaunch_kernel_load, 0, -7);
+  NO_HANDLE(dlaunch_kernel_attribute, 0, -7, -7, NULL);
+  NO_HANDLE(dlaunch_kernel_set_attribute, 0, -7, -7, 0);
+  NO_HANDLE(dlaunch_kernel_max_active_blocks, 0, -7, 0, 0, NULL);
+  NO_HANDLE(dlaunch_kernel_max_potential_block_size, 0, -7, 0, 0, 0, NULL, NULL);
+  NO_HANDLE(dlaunch_kernel_available_shared_bytes, 0, -7, 0, 0, NULL);
+  NO_HANDLE(dlaunch_kernel_max_cluster_size, 0, -7, NULL, NULL);
+  NO_HANDLE(dlaunch_kernel_max_active_clusters, 0, -7, NULL, NULL);
   NO_HANDLE(dlaunch_kernel_close, 0);
   NO_HANDLE(dlaunch_launch, 0, NULL, NULL, 0);
   NO_HANDLE(dlaunch_launch, 0, NULL, NULL, 7);
@@ -63,6 +75,7 @@ static void null_pointers(const char *folder) {
   int64_t shape[1] = {4};
   size_t bytes = 0;
   uint64_t address = 0;
+  int32_t number = 7;
   int i;
   OK(dlaunch_stream_create(0, 0, &stream, &err));
 
@@ -88,6 +101,16 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("buf", dlaunch_kernel_prototype, kernel, NULL, 9, &bytes);
   OK(dlaunch_kernel_prototype(kernel, NULL, 0, NULL, &err));
   NULL_IS_REFUSED("out", dlaunch_kernel_parameter, kernel, 0, NULL);
+  NULL_IS_REFUSED("out", dlaunch_kernel_native, kernel, NULL);
+  NULL_IS_REFUSED("buf", dlaunch_kernel_name, kernel, NULL, 9, &bytes);
+  OK(dlaunch_kernel_name(kernel, NULL, 0, NULL, &err));
+  NULL_IS_REFUSED("out", dlaunch_kernel_attribute, kernel, 0, 0, NULL);
+  NULL_IS_REFUSED("out", dlaunch_kernel_max_active_blocks, kernel, 0, 32, 0, NULL);
+  NULL_IS_REFUSED("min_grid", dlaunch_kernel_max_potential_block_size, kernel, 0, 0, 0, 0, NULL, &number);
+  NULL_IS_REFUSED("block", dlaunch_kernel_max_potential_block_size, kernel, 0, 0, 0, 0, &number, NULL);
+  NULL_IS_REFUSED("out", dlaunch_kernel_available_shared_bytes, kernel, 0, 1, 32, NULL);
+  NULL_IS_REFUSED("out", dlaunch_kernel_max_cluster_size, kernel, 0, &config, NULL);
+  NULL_IS_REFUSED("out", dlaunch_kernel_max_active_clusters, kernel, 0, &config, NULL);
 
   args[0] = arg_float(1);
   args[1] = arg_tensor(NULL, 0);

@@ -18,6 +18,8 @@ type (
 
 	Graph      uintptr
 	UserObject uintptr
+	Function   uintptr // a CUfunction: a kernel in one context
+	Module     uintptr
 )
 
 // JITOption is one CUjit_option and its value: a scalar, or the address of
@@ -62,6 +64,22 @@ type API struct {
 	KernelParam        func(kernel Kernel, index int) (offset, size uint64, r Result) // 12.4; ResultInvalidValue past the end; needs a current context
 	KernelAttribute    func(attribute int32, kernel Kernel, device Device) (int32, Result)
 	KernelSetAttribute func(attribute, value int32, kernel Kernel, device Device) Result
+	KernelFunction     func(kernel Kernel) (Function, Result) // in the current context
+	KernelLibrary      func(kernel Kernel) (Library, Result)  // 12.5
+
+	FunctionModule       func(function Function) (Module, Result)
+	FunctionName         func(function Function) (string, Result)                           // 12.3
+	FunctionParam        func(function Function, index int) (offset, size uint64, r Result) // 12.4, as KernelParam
+	FunctionLoad         func(function Function) Result                                     // 12.4
+	FunctionAttribute    func(attribute int32, function Function) (int32, Result)
+	FunctionSetAttribute func(attribute, value int32, function Function) Result
+
+	// Occupancy needs the function's context to be current; config is the address of
+	// a CUlaunchConfig.
+	MaxActiveBlocks   func(function Function, block int32, shared uint64) (int32, Result)
+	AvailableShared   func(function Function, blocks, block int32) (uint64, Result)
+	MaxClusterSize    func(function Function, config uintptr) (int32, Result)
+	MaxActiveClusters func(function Function, config uintptr) (int32, Result)
 
 	StreamCreate func(flags uint32, priority int32) (Stream, Result) // in the current context
 	// StreamPriorityRange is of the current context's device: lower numbers go first.
@@ -130,6 +148,11 @@ const (
 	KernelMaxThreadsPerBlock     int32 = 0
 	KernelStaticShared           int32 = 1
 	KernelMaxDynamicShared       int32 = 8
+	KernelSharedCarveout         int32 = 9
 	KernelClusterMustBeSet       int32 = 10
+	KernelClusterWidth           int32 = 11
+	KernelClusterHeight          int32 = 12
+	KernelClusterDepth           int32 = 13
 	KernelNonPortableCluster     int32 = 14
+	KernelClusterPolicy          int32 = 15
 )

@@ -12,6 +12,8 @@ func fill(s *symbols) *API {
 	a := &API{}
 	fillDevices(a, s)
 	fillLibraries(a, s)
+	fillFunctions(a, s)
+	fillOccupancy(a, s)
 	fillStreams(a, s)
 	fillMemory(a, s)
 	fillGraphs(a, s)

@@ -60,6 +60,22 @@ var calls = map[string]call{
 	"KernelSetAttribute": {answered(func(a *API) Result { return a.KernelSetAttribute(9, -1, anAddress, 1) }), "cuKernelSetAttribute", []uint64{9, 1<<64 - 1, anAddress, 1}, "", nil},
 
 	"StreamPriorityRange": {func(a *API) []any { return three(a.StreamPriorityRange()) }, "cuCtxGetStreamPriorityRange", []uint64{}, "", []any{int32(1), int32(-5)}},
+	"KernelFunction":      {func(a *API) []any { return two(a.KernelFunction(anAddress)) }, "cuKernelGetFunction", []uint64{anAddress}, "", []any{Function(anAddress)}},
+	"KernelLibrary":       {func(a *API) []any { return two(a.KernelLibrary(anAddress)) }, "cuKernelGetLibrary", []uint64{anAddress}, "", []any{Library(anAddress)}},
+
+	"FunctionModule":       {func(a *API) []any { return two(a.FunctionModule(anAddress)) }, "cuFuncGetModule", []uint64{anAddress}, "", []any{Module(anAddress)}},
+	"FunctionName":         {func(a *API) []any { return two(a.FunctionName(anAddress)) }, "cuFuncGetName", []uint64{anAddress}, "", []any{"saxpy"}},
+	"FunctionParam":        {func(a *API) []any { return three(a.FunctionParam(anAddress, 9)) }, "cuFuncGetParamInfo", []uint64{anAddress, 9}, "", []any{uint64(aSize), uint64(24)}},
+	"FunctionLoad":         {answered(func(a *API) Result { return a.FunctionLoad(anAddress) }), "cuFuncLoad", []uint64{anAddress}, "", nil},
+	"FunctionAttribute":    {func(a *API) []any { return two(a.FunctionAttribute(8, anAddress)) }, "cuFuncGetAttribute", []uint64{8, anAddress}, "", []any{int32(-7)}},
+	"FunctionSetAttribute": {answered(func(a *API) Result { return a.FunctionSetAttribute(9, -1, anAddress) }), "cuFuncSetAttribute", []uint64{anAddress, 9, 1<<64 - 1}, "", nil},
+
+	"MaxActiveBlocks": {func(a *API) []any { return two(a.MaxActiveBlocks(anAddress, 128, aSize)) }, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		[]uint64{anAddress, 128, aSize}, "", []any{int32(-7)}},
+	"AvailableShared": {func(a *API) []any { return two(a.AvailableShared(anAddress, 2, 128)) }, "cuOccupancyAvailableDynamicSMemPerBlock",
+		[]uint64{anAddress, 2, 128}, "", []any{uint64(aSize)}},
+	"MaxClusterSize":    {func(a *API) []any { return two(a.MaxClusterSize(anAddress, 77)) }, "cuOccupancyMaxPotentialClusterSize", []uint64{anAddress, 77}, "", []any{int32(-7)}},
+	"MaxActiveClusters": {func(a *API) []any { return two(a.MaxActiveClusters(anAddress, 77)) }, "cuOccupancyMaxActiveClusters", []uint64{anAddress, 77}, "", []any{int32(-7)}},
 
 	"StreamCreate":      {func(a *API) []any { return two(a.StreamCreate(1, -5)) }, "cuStreamCreateWithPriority", []uint64{1, 1<<64 - 5}, "", []any{Stream(anAddress)}},
 	"StreamDestroy":     {answered(func(a *API) Result { return a.StreamDestroy(anAddress) }), "cuStreamDestroy_v2", []uint64{anAddress}, "", nil},
@@ -140,7 +156,10 @@ func TestEveryFunctionIsThere(t *testing.T) {
 func TestMissingOptionalFunctions(t *testing.T) {
 	api, _ := openStub(t, "-DWITHOUT_OPTIONAL", "-DVERSION=12000")
 	require.ElementsMatch(t, []string{
-		"cuCtxGetId (12.0)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
+		"cuCtxGetId (12.0)", "cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
+		"cuKernelGetFunction (12.0)", "cuKernelGetLibrary (12.5)",
+		"cuOccupancyAvailableDynamicSMemPerBlock (10.2)", "cuOccupancyMaxActiveBlocksPerMultiprocessor (6.5)",
+		"cuOccupancyMaxActiveClusters (11.7)", "cuOccupancyMaxPotentialClusterSize (11.7)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
 		"cuLibraryGetKernelCount (12.4)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
 		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
 		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",

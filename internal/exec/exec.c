@@ -139,6 +139,17 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
 
 /* ------------------------------------------------------------ configuration */
 
+static int32_t check_struct(const dlaunch_config *config, dl_fault *fault) {
+  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;
+  if (config == NULL) return dl_refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
+  if (config->struct_size < sizeof *config) {
+    return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
+  }
+  if (config->flags & ~known || config->reserved != 0)
+    return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  return DL_OK;
+}
+
 /* Which limit it is that a configuration does not keep. */
 static __attribute__((noinline)) int32_t refuse_limits(const dl_launch_config *config, bool zero_grid_ok,
                                                        const dl_limits *limits, uint32_t shared, dl_fault *fault) {
@@ -200,6 +211,29 @@ static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *co
   out->attributes = room;
   out->num_attributes = n;
   return DL_OK;
+}
+
+static int32_t configure(const dl_kernel *kernel, const dlaunch_config *config, int32_t device, dl_configured *to,
+                         dl_fault *fault) {
+  int32_t reason = check_struct(config, fault);
+  if (reason != DL_OK) return reason;
+  const dl_limits *limits = &kernel->limits[device];
+  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return dl_refuse(fault, DL_LIMITS, -1, device, 0);
+  memset(to, 0, sizeof *to);
+  reason = check_limits(&to->config, config, limits, fault);
+  return reason == DL_OK ? gather_attributes(&to->config, config, to->attributes, fault) : reason;
+}
+
+int32_t dl_configure(uint64_t kernel, const dlaunch_config *config, int32_t device, dl_configured *to,
+                     dl_fault *fault) {
+  bool nested;
+  dl_thread *thread = dl_enter(&nested);
+  if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, 0, 0);
+  dl_object *object = dl_kind(kernel) == DL_KIND_KERNEL ? dl_find(kernel) : NULL;
+  int32_t reason = object == NULL ? dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)kernel, 0)
+                                  : configure((const dl_kernel *)object, config, device, to, fault);
+  dl_leave(thread, nested);
+  return reason;
 }
 
 static int32_t device_of_context(const void *context) {
@@ -384,15 +418,10 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   const dlaunch_config *config = r->config;
   uint64_t stream;
   int32_t device;
-  if (config == NULL) return dl_refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
-  if (config->struct_size < sizeof *config) {
-    return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
-  }
-  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;
-  if (config->flags & ~known || config->reserved != 0)
-    return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  int32_t reason = check_struct(config, fault);
+  if (reason != DL_OK) return reason;
   pack->checks_pointers = (config->flags | dl_the_driver.checks) & DLAUNCH_CHECK_POINTERS;
-  int32_t reason = put_all(pack, r->args, r->num_args, fault);
+  reason = put_all(pack, r->args, r->num_args, fault);
   if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
   if (reason != DL_OK) return reason;
 

@@ -300,6 +300,23 @@ func DeviceOf(kernel uint64, config *Config, args []Arg) (int, Fault) {
 	return int(device), *(*Fault)(unsafe.Pointer(&fault))
 }
 
+// Configure checks a configuration as a launch on a device would, and gives the
+// CUlaunchConfig of it, which lies at the buffer's address until that is freed.
+func Configure(kernel uint64, config *Config, device int) (*Buffer, Fault, error) {
+	b, err := NewBuffer(int(unsafe.Sizeof(C.dl_configured{})))
+	if err != nil {
+		return nil, Fault{}, err
+	}
+	fault := C.dl_fault{argument: -1, axis: -1}
+	fault.reason = C.dl_configure(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)), C.int32_t(device),
+		(*C.dl_configured)(unsafe.Pointer(&b.Bytes[0])), &fault)
+	if fault.reason != C.DL_OK {
+		b.Free()
+		b = nil
+	}
+	return b, *(*Fault)(unsafe.Pointer(&fault)), nil
+}
+
 // FastLaunches counts the launches that needed nothing of Go.
 func FastLaunches() uint64 { return uint64(C.dl_fast_launches()) }
 

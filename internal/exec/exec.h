@@ -301,6 +301,14 @@ const char *dl_reason_name(int32_t reason);
 int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                      int32_t *device, dl_fault *fault);
 
+/* What a launch with this configuration on a device gives the driver, without its
+ * stream, for questions about it; or why there would be no launch. */
+typedef struct dl_configured {
+  dl_launch_config config;
+  dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
+} dl_configured;
+int32_t dl_configure(uint64_t kernel, const dlaunch_config *config, int32_t device, dl_configured *to, dl_fault *fault);
+
 /* ---- publishing and closing what launches read (slots.c, section.c; hot.h) */
 
 enum { DL_KIND_KERNEL = 2, DL_KIND_TENSOR = 3, DL_KIND_ARRAY = 4, DL_KIND_STREAM = 5 };

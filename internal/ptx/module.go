@@ -41,6 +41,8 @@ type Function struct {
 	ParamsSize   uint64
 	ReqNTID      [3]uint32
 	MaxNTID      [3]uint32
+	MinBlocks    uint32 // .minnctapersm; 0 when not given
+	MaxRegisters uint32 // .maxnreg; 0 when not given
 	Registers    []Register
 	Variables    []Variable // .local, .shared, .param of the body
 	Instructions []Instruction

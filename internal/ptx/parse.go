@@ -202,6 +202,10 @@ func (p *parser) function(entry bool) error {
 			f.ReqNTID = p.extents()
 		case ".maxntid":
 			f.MaxNTID = p.extents()
+		case ".minnctapersm":
+			f.MinBlocks = p.extents()[0]
+		case ".maxnreg":
+			f.MaxRegisters = p.extents()[0]
 		default:
 			for p.token.kind == number || p.token.kind == quoted || p.token.is(",") || p.token.is(";") && directive == ".pragma" {
 				p.advance()

@@ -76,6 +76,7 @@ func decode(lib *library, entry *ptx.Function) (*program, error) {
 	for i := range d.program.routines {
 		d.program.localBytes += d.program.routines[i].frame
 	}
+	d.program.registers = d.program.estimateRegisters(entry)
 	return d.program, nil
 }
 

@@ -103,7 +103,7 @@ func (s *Simulator) load(image []byte) (*library, error) {
 			s.dropSymbols(lib)
 			return nil, err
 		}
-		k := &kernel{library: lib, program: p, maxDynamic: slices.Repeat([]uint32{p.defaultDynamic()}, s.devices)}
+		k := &kernel{library: lib, program: p, maxDynamic: slices.Repeat([]uint32{p.defaultDynamic()}, s.devices), set: map[setting]int32{}}
 		lib.kernels = append(lib.kernels, k)
 		lib.byName[f.Name] = k
 	}

@@ -199,12 +199,16 @@ type program struct {
 	paramBytes  uint64
 	reqNTID     [3]uint32
 	maxNTID     [3]uint32
+	registers   uint32 // of a thread: an estimate
 }
 
 // kernel is one entry of a library.
 type kernel struct {
-	id         driver.Kernel
-	library    *library
-	program    *program
-	maxDynamic []uint32 // by device; guarded by Simulator.mu
+	id      driver.Kernel
+	library *library
+	program *program
+
+	// Guarded by Simulator.mu.
+	maxDynamic []uint32          // by device
+	set        map[setting]int32 // attributes that are only remembered
 }

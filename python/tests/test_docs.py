@@ -1,4 +1,4 @@
-"""docs/arguments.md is true: its programs run, one after the other, and each refusal is worded as it says."""
+"""The pages of docs/ are true: their programs run, one after the other, and each refusal is worded as it says."""
 
 from __future__ import annotations
 
@@ -46,3 +46,12 @@ def test_lifecycle(monkeypatch: pytest.MonkeyPatch) -> None:
     for body in programs:
         exec(compile(body, "docs/lifecycle.md", "exec"), names)
     assert len(programs) == 3
+
+
+def test_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    programs = [body for kind, body in blocks((ROOT / "docs" / "kernels.md").read_text()) if kind == "python"]
+    assert len(programs) >= 6
+    for body in programs:
+        exec(compile(body, "docs/kernels.md", "exec"), names)

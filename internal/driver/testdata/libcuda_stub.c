@@ -134,6 +134,24 @@ FUNCTION(cuLibraryEnumerateKernels, (uint64_t *kernels, unsigned n, void *librar
 FUNCTION(cuKernelGetName, (const char **name, void *kernel), *name = "saxpy", HANDLE(kernel))
 FUNCTION(cuKernelGetParamInfo, (void *kernel, size_t index, size_t *offset, size_t *size), *offset = SIZE;
          *size = 24, HANDLE(kernel), index)
+FUNCTION(cuKernelGetFunction, (uint64_t *function, void *kernel), *function = ADDRESS, HANDLE(kernel))
+FUNCTION(cuFuncGetModule, (uint64_t *module, void *function), *module = ADDRESS, HANDLE(function))
+FUNCTION(cuFuncGetAttribute, (int *value, int id, void *function), *value = -7, id, HANDLE(function))
+FUNCTION(cuFuncSetAttribute, (void *function, int id, int value), , HANDLE(function), id, value)
+FUNCTION(cuKernelGetLibrary, (uint64_t *library, void *kernel), *library = ADDRESS, HANDLE(kernel))
+FUNCTION(cuFuncGetName, (const char **name, void *function), *name = "saxpy", HANDLE(function))
+FUNCTION(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size), *offset = SIZE;
+         *size = 24, HANDLE(function), index)
+FUNCTION(cuFuncLoad, (void *function), , HANDLE(function))
+
+FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *function, int block, size_t shared), *n = -7,
+         HANDLE(function), block, shared)
+FUNCTION(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *shared, void *function, int blocks, int block),
+         *shared = SIZE, HANDLE(function), blocks, block)
+FUNCTION(cuOccupancyMaxPotentialClusterSize, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
+FUNCTION(cuOccupancyMaxActiveClusters, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
 FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host = ADDRESS, bytes, flags)
 FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
 FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)

@@ -141,6 +141,7 @@ static struct range first_range(void) { return last_range; }
 static void read_params(uint8_t *to) { memcpy(to, last.params, last.size); }
 static uint64_t params_size(void) { return last.size; }
 static struct config last_config(void) { return last.config; }
+static uintptr_t last_function(void) { return last.function; }
 static uint8_t attribute(uint32_t i) { return attributes[i]; }
 */
 import "C"
@@ -246,6 +247,9 @@ func Params() []byte {
 	}
 	return params
 }
+
+// Function is what the last launch ran.
+func Function() uintptr { return uintptr(C.last_function()) }
 
 // Config gives the last configuration.
 func Config() (grid, block [3]uint32, shared uint32, stream uint64, attributes int) {

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from dlaunch import _abi, _lib
 from dlaunch._arguments import Arguments, recipe_of
 from dlaunch._array import DeviceArray, handle_offset
+from dlaunch._attributes import Attributes, LaunchAttributes, launch_attributes
 from dlaunch._errors import ArgumentError, ConfigError, HandleError, error_of
+from dlaunch._foreign import address_of
 from dlaunch._managed import Managed
+from dlaunch._occupancy import Occupancy, Shared, bytes_of
 from dlaunch._parameter import Parameter, is_prototype, read_parameters
-from dlaunch._stream import stream_number
+from dlaunch._sizes import count as _count
+from dlaunch._sizes import sizes as _sizes
+from dlaunch._stream import device_number, stream_number
 
 _MOST_CONFIGURATIONS = 64  # that a kernel remembers
 
@@ -24,12 +28,14 @@ Launcher = Callable[..., None]
 class _Entry(Managed):
     """A kernel's handle. Launchers hold it, and not the Kernel, which remembers them."""
 
-    __slots__ = ("name", "parameters", "passed")
+    __slots__ = ("keep", "known", "name", "parameters", "passed")
 
     _closer = "dlaunch_kernel_close"
 
     def __init__(self, handle: int, name: str, prototype: str | None) -> None:
         super().__init__(handle)
+        self.keep: object = None  # what it came from, which keeps its library
+        self.known: dict[tuple[int, int], int] = {}  # attributes that never change, by device and number
         self.name = name
         self.parameters = read_parameters(handle, prototype)
         self.passed = tuple(p for p in self.parameters if not p.filled)
@@ -49,6 +55,7 @@ class _Configuration:
     sync: bool
     empty_ok: bool
     checks_pointers: bool
+    attributes: LaunchAttributes = ()
     # The object that was given as stream: the launcher keeps it open.
     keep: object = dataclasses.field(default=None, compare=False)
 
@@ -65,6 +72,12 @@ class _Configuration:
         config = _abi.dlaunch_config(ctypes.sizeof(_abi.dlaunch_config), grid, block)
         config.cluster[:] = self.cluster or (0, 0, 0)
         config.shared_bytes, config.flags, config.stream = self.shared, flags, self.stream or 0
+        if self.attributes:  # the struct keeps the array
+            items = [
+                _abi.dlaunch_attribute(number, 0, (ctypes.c_uint8 * 64)(*value)) for number, value in self.attributes
+            ]
+            config.attributes = (_abi.dlaunch_attribute * len(items))(*items)
+            config.num_attributes = len(items)
         return config
 
 
@@ -111,7 +124,7 @@ def _launcher(entry: _Entry, configuration: _Configuration) -> Launcher:
     """Make what launches a kernel with one configuration."""
     plain = _Plain(entry, configuration)
     library = _lib.loaded()
-    if library.python is None or not library.makes_builtins or configuration.sync:
+    if library.python is None or not library.makes_builtins or configuration.sync or configuration.attributes:
         return plain
     support = (
         plain.leave,
@@ -145,6 +158,24 @@ class Kernel:
         self._by_key: dict[tuple[Any, ...], Launcher] = {}
         self._by_configuration: dict[_Configuration, Launcher] = {}
 
+    @classmethod
+    def from_driver(cls, handle: Any, prototype: str | None = None) -> Kernel:
+        """Make a kernel of a CUkernel or CUfunction that another library got from the driver.
+
+        handle: its address as an int, or an object that has it: a Kernel of cuda.core or dlaunch, a CuPy RawKernel or
+        Function, a Triton CompiledKernel, a ctypes pointer. The object is kept, and must keep the kernel's library
+        loaded; of an int that is the caller's to do. One of dlaunch's own kernels gives that kernel, with its library.
+        prototype: as for Library.kernel; its name, if there is one, must be the kernel's. HandleError if it is no such
+        address, ArgumentError if it is none at all, UnsupportedError where the driver cannot tell the parameters.
+        """
+        out = ctypes.c_uint64()
+        text = None if prototype is None else _lib.encode("prototype", prototype)
+        _lib.call_driver("dlaunch_kernel_from_driver", address_of(handle), text, ctypes.byref(out))
+        name = _lib.read_text("dlaunch_kernel_name", out.value)
+        kernel = cls(out.value, prototype or name, name)
+        kernel._entry.keep = handle
+        return kernel
+
     # ---- what it is
 
     @property
@@ -166,6 +197,30 @@ class Kernel:
     def handle(self) -> int:
         """The dlaunch_kernel, for other languages; stale once this is closed."""
         return self._entry.handle
+
+    @property
+    def driver_handle(self) -> int:
+        """The CUkernel, as an integer, for other libraries: dlaunch's, and good until close().
+
+        Of from_driver, what that was given. On the simulator it is a number of the simulator's.
+        """
+        out = ctypes.c_uint64()
+        _lib.call("dlaunch_kernel_native", self._entry.handle, ctypes.byref(out))
+        return out.value
+
+    @property
+    def attributes(self) -> Attributes:
+        """What the driver tells of it on device 0; `kernel.attributes[1]` is that of device 1."""
+        return Attributes(self._entry, self._entry.known)
+
+    @property
+    def occupancy(self) -> Occupancy:
+        """How many of its blocks fit device 0; `kernel.occupancy[1]` is for device 1."""
+        return Occupancy(self._entry)
+
+    def load(self, device: int = 0) -> None:
+        """Ready it for launches on a device, which the first launch does otherwise: best before a stream capture."""
+        _lib.call("dlaunch_kernel_load", self._entry.handle, device_number(device))
 
     @property
     def closed(self) -> bool:
@@ -236,6 +291,7 @@ class Kernel:
         sync: bool = False,
         check: str | None = None,
         empty_ok: bool = False,
+        attributes: Mapping[int, int | bytes] | None = None,
     ) -> Launcher:
         """Give what launches with this configuration: call it with the kernel's arguments.
 
@@ -245,9 +301,11 @@ class Kernel:
         keeps the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can
         dead-lock if the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver
         about the memory of every tensor: freed, another device's, the host's, or ending before the tensor does
-        is a TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. The result keeps the
-        kernel's handle, but not past close(), and the stream. The kernel remembers what it gave for its latest
-        configurations. ConfigError if a value is wrong.
+        is a TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. attributes: further
+        CUlaunchAttributes by their number in cuda.h, each an int of 32 bits or the bytes of its value; with
+        them launches go through ctypes. The result keeps the kernel's handle, but not past close(), and the
+        stream. The kernel remembers what it gave for its latest configurations. ConfigError if a value is
+        wrong.
         """
         if check not in (None, "pointers"):
             raise ArgumentError(f"check is {check!r}; 'pointers' or None is wanted")
@@ -262,6 +320,7 @@ class Kernel:
             bool(sync),
             bool(empty_ok),
             check == "pointers",
+            launch_attributes(attributes),
             keep=stream,
         )
         found = self._by_configuration.get(configuration)
@@ -283,9 +342,34 @@ class Kernel:
         sync: bool = False,
         check: str | None = None,
         empty_ok: bool = False,
+        attributes: Mapping[int, int | bytes] | None = None,
     ) -> None:
         """Launch with these arguments; the keywords are configure's."""
-        self.configure(grid, block, stream, shared, cluster, cooperative, hold_gil, sync, check, empty_ok)(*arguments)
+        self.configure(grid, block, stream, shared, cluster, cooperative, hold_gil, sync, check, empty_ok, attributes)(
+            *arguments
+        )
+
+    def forall(
+        self,
+        size: int,
+        stream: Any = None,
+        shared: Shared = 0,
+        *,
+        device: int = 0,
+        hold_gil: bool = False,
+        sync: bool = False,
+    ) -> Launcher:
+        """Give what launches a thread for each of `size` elements, and those that fill the last block.
+
+        The block is the one with which most threads are active on `device`; the grid is one-dimensional. shared: as in
+        occupancy.max_potential_block_size. size 0 gives a launch that does nothing. The other keywords are configure's.
+        `f = kernel.forall(n)` in front of a loop saves finding the block each time.
+        """
+        size = _count("size", size)
+        _, block = self.occupancy[device].max_potential_block_size(shared)
+        return self.configure(
+            -(-size // block), block, stream, bytes_of(shared, block), hold_gil=hold_gil, sync=sync, empty_ok=size == 0
+        )
 
 
 def _is_exact(item: Any) -> bool:
@@ -306,33 +390,3 @@ def _name_of(prototype: str) -> str:
         if depth == 0:
             return prototype[:at].strip()
     return ""
-
-
-def _count(what: str, value: Any) -> int:
-    """Check a number that the C struct has 32 bits for."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if isinstance(value, bool) or number < 0:
-        raise ConfigError(f"{what} is {value!r}; an int from 0 is wanted")
-    if number >= 1 << 32:
-        raise ConfigError(f"{what} is {number}; it must be below 2**32")
-    return number
-
-
-def _sizes(what: str, value: Any, empty_ok: bool) -> tuple[int, int, int]:
-    """Check a grid, block or cluster, and give all three sizes."""
-    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    if not 1 <= len(items) <= 3:
-        raise ConfigError(f"{what} is {value!r}; an int or a tuple of one to three is wanted")
-    found = []
-    for axis, item in zip("xyz", items, strict=False):
-        number = _count(f"{what}.{axis}", item)
-        if number == 0 and not empty_ok:
-            raise ConfigError(
-                f"{what}.{axis} is 0; 1 or more is wanted (or empty_ok=True, for a launch that does nothing)"
-            )
-        found.append(number)
-    x, y, z = (*found, 1, 1)[:3]
-    return x, y, z
