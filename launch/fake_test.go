@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -36,8 +37,12 @@ type fake struct {
 	logTo     []byte
 	allocates driver.Result
 	syncs     driver.Result
+	waits     driver.Result // what a stream that is to wait answers
 	events    driver.Result // what asking for an event answers
 	gone      []uint64      // what giveBack heard
+	streams   driver.Stream // how many were created
+	captured  driver.Stream // the one that becomes a graph; 0: as capturing says
+	ordered   []string      // what was done about the order of streams
 	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
 }
 
@@ -72,7 +77,7 @@ func (f *fake) api() *driver.API {
 		ContextCurrent:     func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
 		ContextSetCurrent:  func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
 		ContextDevice:      func() (driver.Device, driver.Result) { return 0, driver.ResultInvalidContext },
-		ContextSynchronize: func() driver.Result { return f.syncs },
+		ContextSynchronize: func() driver.Result { f.order("synchronize context %d", f.context.Load()); return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -115,22 +120,29 @@ func (f *fake) api() *driver.API {
 			return map[int32]int32{0: 512, 1: 1024, 8: f.dynamic}[id], ok
 		},
 		KernelSetAttribute: func(_, value int32, _ driver.Kernel, _ driver.Device) driver.Result { f.dynamic = value; return ok },
-		StreamCreate:       func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
-		StreamDestroy:      func(driver.Stream) driver.Result { return ok },
-		StreamSynchronize:  func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
-		EventCreate:        func(uint32) (driver.Event, driver.Result) { return 9, ok },
-		EventSynchronize:   func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
-		EventElapsed:       func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
-		StreamWaitEvent:    func(driver.Stream, driver.Event) driver.Result { return ok },
-		EventRecord:        func(driver.Event, driver.Stream) driver.Result { return ok },
-		EventQuery:         func(driver.Event) driver.Result { return f.unsafe(f.events) },
-		EventDestroy:       func(driver.Event) driver.Result { return ok },
-		StreamCapturing:    func(driver.Stream) (bool, driver.Result) { return f.capturing, ok },
-		MemAlloc:           f.alloc,
-		MemFree:            f.free,
-		MemAllocAsync:      func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
-		MemFreeAsync:       func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
-		MemInfo:            func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
+		StreamCreate: func(uint32, int32) (driver.Stream, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.streams++
+			return 0x4fff + f.streams, ok
+		},
+		StreamDestroy:     func(driver.Stream) driver.Result { return ok },
+		StreamSynchronize: func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
+		EventCreate:       func(uint32) (driver.Event, driver.Result) { return 9, ok },
+		EventSynchronize:  func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
+		EventElapsed:      func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
+		StreamWaitEvent:   func(s driver.Stream, _ driver.Event) driver.Result { f.order("wait on %#x", s); return f.waits },
+		EventRecord:       func(_ driver.Event, s driver.Stream) driver.Result { f.order("record on %#x", s); return ok },
+		EventQuery:        func(driver.Event) driver.Result { return f.unsafe(f.events) },
+		EventDestroy:      func(driver.Event) driver.Result { return ok },
+		StreamCapturing: func(s driver.Stream) (bool, driver.Result) {
+			return f.capturing || f.captured != 0 && s == f.captured, ok
+		},
+		MemAlloc:      f.alloc,
+		MemFree:       f.free,
+		MemAllocAsync: func(n uint64, _ driver.Stream) (driver.Address, driver.Result) { f.unsafe(ok); return f.alloc(n) },
+		MemFreeAsync:  func(a driver.Address, _ driver.Stream) driver.Result { f.unsafe(ok); return f.free(a) },
+		MemInfo:       func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -156,6 +168,12 @@ func (f *fake) unsafe(r driver.Result) driver.Result {
 		return driver.ResultStreamCaptureUnsupported
 	}
 	return r
+}
+
+func (f *fake) order(format string, value any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ordered = append(f.ordered, fmt.Sprintf(format, value))
 }
 
 func (f *fake) giveBack(taken uint64) { f.gone = append(f.gone, taken) }
