@@ -412,12 +412,13 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 #define DLAUNCH_ARG_POINTER 9   /* value.u: a device address, taken unchecked */
 #define DLAUNCH_ARG_HANDLE 10   /* value.handle: a dlaunch_array or dlaunch_tensor */
 
-#define DLAUNCH_IN 1u  /* flags: a host tensor that the kernel reads ... */
-#define DLAUNCH_OUT 2u /* ... or writes; both: inout */
+#define DLAUNCH_IN 1u    /* flags: a host tensor that the kernel reads ... */
+#define DLAUNCH_OUT 2u   /* ... or writes; both: inout */
+#define DLAUNCH_WHOLE 4u /* ... and of which it writes every element, and reads none */
 
 typedef struct dlaunch_arg { /* 16 bytes, for ever */
   uint16_t kind;             /* DLAUNCH_ARG_* */
-  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE */
   uint32_t size;             /* of BYTES; else 0 */
   union {
     const DLTensor *tensor;
@@ -475,7 +476,7 @@ typedef struct dlaunch_config {
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
  * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
  * It is then copied to the device (also if it is out: a kernel may leave elements
- * as they are) and, if out, back, and the call returns when that is done. Host
+ * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the call returns when that is done. Host
  * tensors that overlap are one piece of memory on the device too. Without host tensors
  * nothing waits for the GPU (but the driver does, when some thousand launches
  * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.

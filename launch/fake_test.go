@@ -42,6 +42,7 @@ type fake struct {
 	gone      []uint64      // what giveBack heard
 	streams   driver.Stream // how many were created
 	captured  driver.Stream // the one that becomes a graph; 0: as capturing says
+	copiesIn  int           // copies to the device
 	ordered   []string      // what was done about the order of streams
 	params    [][2]uint64   // offset and size of each parameter; nil: the driver cannot tell
 }
@@ -146,6 +147,7 @@ func (f *fake) api() *driver.API {
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.copiesIn++
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},

@@ -164,8 +164,9 @@ const (
 	ArgPointer   = C.DLAUNCH_ARG_POINTER
 	ArgHandle    = C.DLAUNCH_ARG_HANDLE
 
-	ArgIn  = C.DLAUNCH_IN
-	ArgOut = C.DLAUNCH_OUT
+	ArgIn    = C.DLAUNCH_IN
+	ArgOut   = C.DLAUNCH_OUT
+	ArgWhole = C.DLAUNCH_WHOLE
 )
 
 // Reason says why a launch was refused; exec.h explains each and its numbers.
