@@ -41,6 +41,7 @@ class Loaded:
         self.makes_builtins = self.python is not None and os.environ.get("DLAUNCH_FASTCALL") != "0"
         self.driver_seen = False
         self.slow_calls: Counter[str] = Counter()
+        self.kept: dict[str, int] = {}  # handles of the package's own kernels: nobody closes them
 
 
 def _python_functions(path: str) -> ctypes.PyDLL | None:

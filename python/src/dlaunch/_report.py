@@ -86,7 +86,11 @@ def report() -> dict[str, Any]:
 
 
 def live_handles() -> int:
-    """Count the handles that their owners have not closed. 0 where nothing has loaded the library."""
+    """Count the handles that their owners have not closed; the package's own are none of them.
+
+    0 where nothing has loaded the library.
+    """
     if not _lib.is_loaded():
         return 0
-    return sum(1 for handle in report()["handles"] if handle.get("open", True))
+    kept = _lib.loaded().kept.values()
+    return sum(1 for h in report()["handles"] if h.get("open", True) and h["handle"] not in kept)

@@ -10,12 +10,12 @@ typedef unsigned long long u64;
 typedef long long i64;
 typedef u64 u128 __attribute__((ext_vector_type(2)));
 
-enum { AXES = 6 };
+enum { AXES = 40 }; /* those of 2^40 elements, if each axis has two */
 
 struct layout { /* as _strided.py packs it; steps and offsets are in bytes */
   u64 units;    /* to copy: one a thread */
   u32 size;     /* of a unit: 1, 2, 4, 8 or 16 bytes, of which every address is a multiple */
-  u32 axes;     /* of the AXES below, the last ones; the last is the innermost */
+  u32 axes;     /* of the AXES below, the first ones; the last of them is the innermost */
   i64 to_offset, from_offset;
   u64 extent[AXES];
   i64 to_step[AXES], from_step[AXES];
@@ -28,10 +28,8 @@ __attribute__((nvptx_kernel)) void dlaunch_strided(u8 *to, const u8 *from, struc
   u64 rest = (u64)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
   if (rest >= layout.units) return;
   i64 to_at = layout.to_offset, from_at = layout.from_offset;
-#pragma unroll
-  for (u32 n = 0; n < AXES; n++) {
-    if (n == layout.axes) break;
-    u32 axis = AXES - 1 - n;
+#pragma nounroll
+  for (u32 axis = layout.axes; axis-- > 0;) {
     u64 index = rest % layout.extent[axis];
     rest /= layout.extent[axis];
     to_at += (i64)index * layout.to_step[axis];
