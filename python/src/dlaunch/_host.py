@@ -49,7 +49,7 @@ def host_array(data: bytearray, dtype: _dtype.DataType, shape: tuple[int, ...]) 
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         found = dtype.numpy()
-        if found is None:  # no such type without ml_dtypes: its bits
+        if found is None or dtype.bits < 8:  # no such type without ml_dtypes, whose small ones are not packed: its bits
             whole = dtype.bits * dtype.lanes in (8, 16, 32, 64)
             found = numpy.dtype(f"u{dtype.itemsize}" if whole else "u1")
             shape = shape if whole else (len(data),)
