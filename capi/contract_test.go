@@ -183,6 +183,7 @@ with dlaunch.load(sys.argv[2]) as library:
     y = dlaunch.to_device(array.array("f", [10, 20, 30]))
     library.kernel(sys.argv[3])[1, 32](2.0, x, y)
     assert list(y.copy_to_host()) == [12, 24, 36]
+    assert list(y[::2].copy_to_host()) == [12, 36]
 assert not any(name.split(".")[0] == "numpy" for name in sys.modules)
 x.close(); y.close()`
 	run(t, []string{"DLAUNCH_DRIVER=sim", "DLAUNCH_LIBRARY="}, python, "-I", "-S", "-c", script,

@@ -37,9 +37,7 @@ def empty(shape: int | Sequence[int], dtype: Any, device: int = 0) -> DeviceArra
 def zeros(shape: int | Sequence[int], dtype: Any, device: int = 0) -> DeviceArray:
     """Make an array of zeros, which are there when this returns; shape and dtype as in empty."""
     array = empty(shape, dtype, device)
-    _strided.fill(array._place((1,)), (array.nbytes,), b"\0", 0)
-    _lib.call("dlaunch_stream_synchronize", 0)
-    return array
+    return _filled(array, (array.nbytes,), (1,), b"\0")
 
 
 def full(shape: int | Sequence[int], value: Any, dtype: Any, device: int = 0) -> DeviceArray:
@@ -50,7 +48,14 @@ def full(shape: int | Sequence[int], value: Any, dtype: Any, device: int = 0) ->
     kind = _dtype.parse(dtype)
     item = _dtype.item("full", value, kind)
     array = empty(shape, kind, device)
-    array.fill(item)
+    return _filled(array, array.shape, array.strides, item)
+
+
+def _filled(array: DeviceArray, shape: Sequence[int], strides: Sequence[int], item: bytes) -> DeviceArray:
+    """Fill a new array and wait: so that no launch is left to order, the kernel gets its memory, not its handle."""
+    memory = _abi.dlaunch_arg_value(u=array._borrowed.pointer)
+    argument = _abi.dlaunch_arg(_abi.DLAUNCH_ARG_VERSIONED, 0, 0, memory)
+    _strided.fill(_strided.Place(argument, array.ptr, 0, strides, array), shape, item, 0)
     _lib.call("dlaunch_stream_synchronize", 0)
     return array
 
