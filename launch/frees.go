@@ -140,10 +140,8 @@ func (e *Engine) onlyStream(use exec.Use, device int) (stream uint64, known bool
 }
 
 // surelyExists says whether a stream that a launch was given is there still, and the
-// one that was meant: a foreign one may be gone, and the per-thread default stream is
-// another one on another thread.
+// one that was meant: a foreign one may be gone, a per-thread one another thread's.
 func (e *Engine) surelyExists(stream uint64) bool {
-	const legacyStream = 1 // and 0
 	return stream <= legacyStream || stream >= firstHandle && e.Check(handles.Handle(stream), handles.Stream) == nil
 }
 

@@ -113,7 +113,6 @@ func (e *Engine) refuseCaptured(stream driver.Stream) error {
 // nativeOf gives the driver's stream of what a launch was given; false if that number
 // may mean another stream here and now.
 func (e *Engine) nativeOf(stream uint64) (driver.Stream, bool) {
-	const perThreadStream = 2 // another thread's, perhaps
 	if stream < firstHandle {
 		return canonical(driver.Stream(stream)), stream != perThreadStream
 	}
@@ -122,4 +121,4 @@ func (e *Engine) nativeOf(stream uint64) (driver.Stream, bool) {
 }
 
 // canonical gives the legacy default stream one number.
-func canonical(stream driver.Stream) driver.Stream { return max(stream, 1) }
+func canonical(stream driver.Stream) driver.Stream { return max(stream, legacyStream) }
