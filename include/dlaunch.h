@@ -476,10 +476,11 @@ typedef struct dlaunch_config {
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
  * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
  * It is then copied to the device (also if it is out: a kernel may leave elements
- * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the call returns when that is done. Host
- * tensors that overlap are one piece of memory on the device too. Without host tensors
- * nothing waits for the GPU (but the driver does, when some thousand launches
- * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
+ * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the
+ * call returns when that is done. Host tensors that overlap are one piece of memory on
+ * the device too. Without host tensors nothing waits for the GPU (but the driver does,
+ * when some thousand launches are queued; and a launch waits while a library is
+ * unloaded). On the simulator host tensors are used in place.
  *
  * err->argument is the index in args that is at fault.
  */

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from process import output_of
 
 import dlaunch
 from dlaunch import _lib
@@ -287,3 +288,21 @@ def test_the_ptx_is_of_its_source() -> None:
         "run testdata/kernels/compile.py strided.c"
     )
     assert "\n.version 6.3\n.target sm_75\n" in ptx
+
+
+def test_threads_that_load_it_at_once() -> None:
+    out = output_of(
+        """
+        import threading, dlaunch
+        made = [dlaunch.empty(8, "f32") for _ in range(8)]
+        begin = threading.Barrier(8)
+        def fill(array):
+            begin.wait()
+            array.fill(2)
+        threads = [threading.Thread(target=fill, args=(a,)) for a in made]
+        [t.start() for t in threads], [t.join() for t in threads]
+        assert all(a.copy_to_host().tolist() == [2] * 8 for a in made)
+        print(dlaunch.report()["live"])
+        """
+    )
+    assert out == "{'array': 8}\n"

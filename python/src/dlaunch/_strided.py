@@ -6,7 +6,6 @@ import ctypes
 import dataclasses
 import math
 import struct
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -122,20 +121,24 @@ def _launch(
     _lib.call("dlaunch_launch", _kernel(), ctypes.byref(config), arguments, 3)
 
 
-_lock = threading.Lock()
-
-
 def _kernel() -> int:
-    """Give the kernel, loading it if nothing has yet."""
+    """Give the kernel, loading it if nothing has yet; with no lock, since calls of the library may run others' code."""
     kept = _lib.loaded().kept
-    with _lock:
-        if "strided" not in kept:
-            image = Path(__file__).with_name("strided.ptx").read_bytes()
-            library, kernel = ctypes.c_uint64(), ctypes.c_uint64()
-            _lib.call("dlaunch_library_load", image, len(image), None, ctypes.byref(library))
-            try:
-                _lib.call("dlaunch_kernel_get", library, _PROTOTYPE.encode(), ctypes.byref(kernel))
-            finally:
-                _lib.call("dlaunch_library_close", library)  # the kernel keeps it
-            kept["strided"] = kernel.value
-        return kept["strided"]
+    found = kept.get("strided")
+    if found is None:
+        made = _loaded_kernel()
+        found = kept.setdefault("strided", made)
+        if found != made:  # another thread's came first
+            _lib.call("dlaunch_kernel_close", made)
+    return found
+
+
+def _loaded_kernel() -> int:
+    image = Path(__file__).with_name("strided.ptx").read_bytes()
+    library, kernel = ctypes.c_uint64(), ctypes.c_uint64()
+    _lib.call("dlaunch_library_load", image, len(image), None, ctypes.byref(library))
+    try:
+        _lib.call("dlaunch_kernel_get", library, _PROTOTYPE.encode(), ctypes.byref(kernel))
+    finally:
+        _lib.call("dlaunch_library_close", library)  # the kernel keeps it
+    return kernel.value
