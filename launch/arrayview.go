@@ -33,13 +33,10 @@ func (e *Engine) ViewArray(h handles.Handle, dtype dlpack.DataType, shape, strid
 		return 0, err
 	}
 	view, err := dlpack.Read(uintptr(a.shared.Address()))
-	if err == nil && (a.bytes > 0) && (view.Low < uint64(memory.address) || view.High > uint64(memory.address)+memory.bytes) {
-		err = status.Errorf(status.Argument, "%v%v with strides %v, %d bytes from the array's first element, lies outside of its memory (%s, %d bytes)",
-			dtype, shape, view.Strides, offset, owner.Label, memory.bytes)
-	}
-	if err != nil {
+	if err != nil || a.bytes > 0 && (view.Low < uint64(memory.address) || view.High > uint64(memory.address)+memory.bytes) {
 		a.shared.Free()
-		return 0, err
+		return 0, status.Errorf(status.Argument, "shape %v of %v with strides %v (none: C order), %d bytes from the array's first element, reaches outside of its memory (%s)",
+			shape, dtype, strides, offset, owner.Label)
 	}
 	a.strided = !view.C
 	a.shared.ViewOf(memory.shared)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exchange import ByCapsule
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -261,6 +262,16 @@ def test_foreign_memory_of_any_layout(device_array: Any) -> None:
     wanted[2, ::2] = [7, 8, 9]
     wanted[3, 2::2] = [7, 8]
     equal(get(held), wanted)
+
+
+def test_strides_that_lead_nowhere() -> None:
+    with dlaunch.zeros(4, "f32") as there:
+        tensor = ByCapsule(there)
+        tensor.strides[0] = 1 << 62
+        with pytest.raises(dlaunch.TensorError, match="in no memory"):
+            dlaunch.from_dlpack(tensor).copy_to_host()
+        many = dlaunch.from_dlpack(ByCapsule(there)).reshape((1,) * 60 + (4,))
+        equal(many.copy_to_host(), np.zeros((1,) * 60 + (4,), "f4"))
 
 
 def test_a_copy_stays_where_it_is() -> None:

@@ -102,12 +102,13 @@ def _widened(axes: list[_Axis], to: int, source: int) -> tuple[int, list[_Axis]]
 def _launch(
     to: Place, source: Place | None, offset: int, axes: list[_Axis], size: int, value: bytes, stream: int
 ) -> None:
-    if len(axes) > _AXES:
-        raise TensorError(f"{len(axes)} axes of more than one element each: no memory holds so much")
     units = math.prod(extent for extent, _, _ in axes)
     steps = [number for side in zip(*axes, *[(1, 0, 0)] * (_AXES - len(axes)), strict=True) for number in side]
     from_offset = 0 if source is None else source.offset
-    layout = _LAYOUT.pack(units, size, len(axes), offset, from_offset, *steps, value)
+    try:
+        layout = _LAYOUT.pack(units, size, len(axes), offset, from_offset, *steps, value)
+    except struct.error:
+        raise TensorError("an array of these strides, or of so many elements, is in no memory") from None
     buffer = ctypes.create_string_buffer(layout, len(layout))
     packed = _abi.dlaunch_arg_value(bytes=ctypes.addressof(buffer))
     nothing = _abi.dlaunch_arg(_abi.DLAUNCH_ARG_NONE)
