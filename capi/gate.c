@@ -307,6 +307,17 @@ dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_
   return go_array_tensor(array, out, err);
 }
 
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_array_view(array, dtype, ndim, (int64_t *)shape, (int64_t *)strides, byte_offset, out, err);
+}
+
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_array_wait(array, stream, err));
+}
+
 /* An exported array: the struct that the consumer gets, and its shape. */
 typedef struct exported {
   DLManagedTensorVersioned managed;

@@ -482,12 +482,13 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 #define DLAUNCH_ARG_POINTER 9   /* value.u: a device address, taken unchecked */
 #define DLAUNCH_ARG_HANDLE 10   /* value.handle: a dlaunch_array or dlaunch_tensor */
 
-#define DLAUNCH_IN 1u  /* flags: a host tensor that the kernel reads ... */
-#define DLAUNCH_OUT 2u /* ... or writes; both: inout */
+#define DLAUNCH_IN 1u    /* flags: a host tensor that the kernel reads ... */
+#define DLAUNCH_OUT 2u   /* ... or writes; both: inout */
+#define DLAUNCH_WHOLE 4u /* ... and of which it writes every element, and reads none */
 
 typedef struct dlaunch_arg { /* 16 bytes, for ever */
   uint16_t kind;             /* DLAUNCH_ARG_* */
-  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE */
   uint32_t size;             /* of BYTES; else 0 */
   union {
     const DLTensor *tensor;
@@ -546,10 +547,11 @@ typedef struct dlaunch_config {
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
  * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
  * It is then copied to the device (also if it is out: a kernel may leave elements
- * as they are) and, if out, back, and the call returns when that is done. Host
- * tensors that overlap are one piece of memory on the device too. Without host tensors
- * nothing waits for the GPU (but the driver does, when some thousand launches
- * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
+ * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the
+ * call returns when that is done. Host tensors that overlap are one piece of memory on
+ * the device too. Without host tensors nothing waits for the GPU (but the driver does,
+ * when some thousand launches are queued; and a launch waits while a library is
+ * unloaded). On the simulator host tensors are used in place.
  *
  * With DLAUNCH_CHECK_POINTERS, or DLAUNCH_CHECK=pointers in the environment, the
  * driver is asked about the memory of every tensor (some 70 ns each): memory that
@@ -650,8 +652,42 @@ dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes,
  * is closed. On the simulator the device is kDLCPU. */
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err);
 
+/*
+ * dlaunch_array_view makes an array of part of another one's memory.
+ *
+ * dtype        of the view's elements: the bytes are taken as they are.
+ * shape        ndim extents >= 0, borrowed; may be NULL if ndim is 0.
+ * strides      ndim steps, in elements, also negative or 0, borrowed; NULL: C order.
+ * byte_offset  of the view's first element from the array's first, also negative.
+ * out          yours: dlaunch_array_close.
+ *
+ * The view keeps the memory: the array may be closed before it. What would leave the
+ * memory is DLAUNCH_ERROR_ARGUMENT. dlaunch_array_write and dlaunch_array_read take
+ * views in C order only.
+ */
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err);
+
+/*
+ * dlaunch_array_wait makes a stream wait for all launches that were given the array,
+ * or another view of its memory, so far: for those who hand it to another library.
+ *
+ * The device waits, not the caller, for launches on the legacy default stream and on
+ * dlaunch_streams that are open; nothing waits for those on `stream` itself. Other
+ * streams cannot be asked, since they may be gone: for launches on them, on the
+ * per-thread default stream, on a closed dlaunch_stream, or on more than four streams,
+ * the caller waits until the device is idle. (A foreign stream that was destroyed with
+ * work in it, and whose number `stream` has been given since, passes for `stream`.)
+ *
+ * If an order is needed and one of the streams is being captured into a graph, this is
+ * DLAUNCH_ERROR_DRIVER: export before the capture. What others did with an exported
+ * array is theirs to order. On the simulator there is nothing to wait for.
+ */
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err);
+
 /* dlaunch_array_export gives a managed tensor that keeps the array's memory:
- * yours, by its deleter, from any thread. The array may be closed before. */
+ * yours, by its deleter, from any thread. The array may be closed before. A consumer's
+ * stream is ordered by dlaunch_array_wait. */
 dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorVersioned **out, dlaunch_error *err);
 
 /* dlaunch_array_close closes an array. The memory goes when what was launched

@@ -56,6 +56,8 @@ static void in_the_child(void) {
   FORKED(dlaunch_array_write(array, data, sizeof data, 0, &err));
   FORKED(dlaunch_array_read(array, data, sizeof data, 0, &err));
   FORKED(dlaunch_array_tensor(array, &tensor, &err));
+  FORKED(dlaunch_array_view(array, dtype_of(kDLFloat, 32), 0, NULL, NULL, 0, &out, &err));
+  FORKED(dlaunch_array_wait(array, 0, &err));
   FORKED(dlaunch_array_export(array, &more, &err));
   FORKED(dlaunch_array_close(array, &err));
   FORKED(dlaunch_tensor_close(tensor_handle, &err));

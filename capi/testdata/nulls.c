@@ -41,6 +41,8 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_array_write, 0, NULL, 0, 0);
   NO_HANDLE(dlaunch_array_read, 0, NULL, 0, 0);
   NO_HANDLE(dlaunch_array_tensor, 0, NULL);
+  NO_HANDLE(dlaunch_array_view, 0, dtype_of(kDLFloat, 32), 0, NULL, NULL, 0, NULL);
+  NO_HANDLE(dlaunch_array_wait, 0, 0);
   NO_HANDLE(dlaunch_array_export, 0, NULL);
   NO_HANDLE(dlaunch_array_close, 0);
   NO_HANDLE(dlaunch_tensor_close, 0);
@@ -142,6 +144,9 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("host", dlaunch_array_write, array, NULL, 16, 0);
   NULL_IS_REFUSED("host", dlaunch_array_read, array, NULL, 16, 0);
   NULL_IS_REFUSED("out", dlaunch_array_tensor, array, NULL);
+  NULL_IS_REFUSED("out", dlaunch_array_view, array, dtype_of(kDLFloat, 32), 1, shape, NULL, 0, NULL);
+  NULL_IS_REFUSED("shape", dlaunch_array_view, array, dtype_of(kDLFloat, 32), 1, NULL, NULL, 0, &new_array);
+  CHECK(new_array == 0);
   NULL_IS_REFUSED("out", dlaunch_array_export, array, NULL);
   NULL_IS_REFUSED("tensor is NULL", dlaunch_tensor_import, NULL, &tensor);
   CHECK(tensor == 0);

@@ -37,7 +37,7 @@ static __attribute__((noinline)) int32_t put_argument(dl_pack *pack, const dl_st
                                                       const dlaunch_arg *arg, dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
   int32_t reason = DL_KIND;
-  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT;
+  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT | DLAUNCH_WHOLE;
   if (__builtin_expect(arg->flags & ~marks, 0)) return dl_refuse(fault, DL_FLAGS, -1, arg->flags & ~marks, 0);
   if (is_tensor(arg)) {
     if (step->op == DL_OP_TENSOR || step->format == DL_FORMAT_ADDRESS) {
@@ -336,7 +336,7 @@ static bool borrow_context(int32_t device, void **former, bool *other) {
 static __attribute__((noinline)) void used_elsewhere(const request *r) {
   for (uint32_t i = 0; i < r->num_args; i++) {
     dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
-    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->streams, DL_SEVERAL_STREAMS);
+    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->owner->elsewhere, DL_MORE_STREAMS);
   }
 }
 

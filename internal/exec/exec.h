@@ -37,7 +37,7 @@ typedef struct dl_launch_config { /* CUlaunchConfig of cuda.h 12.0: 56 bytes */
   uint32_t num_attributes;
 } dl_launch_config;
 
-enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64 };
+enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64, DL_KNOWN_STREAMS = 4 };
 
 typedef struct dl_driver {
   int32_t (*launch)(const dl_launch_config *, void *function, void **params, void **extra);
@@ -165,16 +165,18 @@ typedef struct dl_kernel {
 typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
   dl_object object;
   DLTensor tensor;
-  uint64_t flags;           /* DLPACK_FLAG_BITMASK_* */
-  _Atomic uint64_t stream;  /* the first that it was launched on, as the caller gave it; DL_NO_STREAM */
-  _Atomic uint32_t streams; /* DL_SEVERAL_STREAMS, DL_OTHER_DEVICES */
+  uint64_t flags;          /* DLPACK_FLAG_BITMASK_* */
+  struct dl_tensor *owner; /* whose memory it shows, and which remembers where that is used: itself, but of a view */
+  _Atomic uint64_t streams[DL_KNOWN_STREAMS]; /* on which it was launched, as the caller gave them; DL_NO_STREAM */
+  _Atomic uint32_t elsewhere;                 /* DL_MORE_STREAMS, DL_OTHER_DEVICES, DL_LEFT */
 } dl_tensor;
 
 #define DL_NO_STREAM UINT64_MAX
 
 enum {
-  DL_SEVERAL_STREAMS = 1, /* it was launched on another stream too, or left our hands */
-  DL_OTHER_DEVICES = 2,   /* a kernel of another device may use it (@peer) */
+  DL_MORE_STREAMS = 1,  /* it was launched on others too, for which there was no room */
+  DL_OTHER_DEVICES = 2, /* a kernel of another device may use it (@peer) */
+  DL_LEFT = 4,          /* it was in other hands, which have streams of their own */
 };
 
 typedef struct dl_stream {

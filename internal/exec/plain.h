@@ -16,15 +16,19 @@ static inline dl_tensor *dl_owner_of(const DLTensor *t) {
   return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor));
 }
 
-/* Where an array is in use is what its memory waits for when it is closed. */
+/* Where an array is in use is what its memory waits for when it is closed, and what
+ * others' streams wait for. */
 static inline void dl_remember_stream(dl_pack *pack, dl_tensor *tensor) {
   uint64_t stream = pack->stream;
+  dl_tensor *owner = tensor->owner;
   pack->has_arrays = true;
-  uint64_t known = atomic_load_explicit(&tensor->stream, memory_order_relaxed);
-  if (__builtin_expect(known == stream, 1)) return;
-  uint64_t none = DL_NO_STREAM;
-  if (known == none && atomic_compare_exchange_strong(&tensor->stream, &none, stream)) return;
-  atomic_fetch_or_explicit(&tensor->streams, DL_SEVERAL_STREAMS, memory_order_relaxed);
+  for (int i = 0; i < DL_KNOWN_STREAMS; i++) {
+    uint64_t known = atomic_load_explicit(&owner->streams[i], memory_order_relaxed);
+    if (__builtin_expect(known == stream, 1)) return;
+    if (known != DL_NO_STREAM) continue;
+    if (atomic_compare_exchange_strong(&owner->streams[i], &known, stream) || known == stream) return;
+  }
+  atomic_fetch_or_explicit(&owner->elsewhere, DL_MORE_STREAMS, memory_order_relaxed);
 }
 
 /* An extent against what the prototype says of it; the first tensor to name a

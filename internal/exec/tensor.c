@@ -249,7 +249,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (arg->kind == DLAUNCH_ARG_HANDLE) {
     dl_remember_stream(pack, dl_owner_of(t));
     if (__builtin_expect(step->flags & DL_PEER, 0)) {
-      atomic_fetch_or_explicit(&dl_owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
+      atomic_fetch_or_explicit(&dl_owner_of(t)->owner->elsewhere, DL_OTHER_DEVICES, memory_order_relaxed);
     }
   }
   if (__builtin_expect(step->form == DL_FORM_POINTER, 1)) {

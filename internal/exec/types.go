@@ -166,8 +166,9 @@ const (
 
 	CheckPointers = C.DLAUNCH_CHECK_POINTERS
 
-	ArgIn  = C.DLAUNCH_IN
-	ArgOut = C.DLAUNCH_OUT
+	ArgIn    = C.DLAUNCH_IN
+	ArgOut   = C.DLAUNCH_OUT
+	ArgWhole = C.DLAUNCH_WHOLE
 )
 
 // Reason says why a launch was refused; exec.h explains each and its numbers.

@@ -167,7 +167,7 @@ DLAUNCH_ARG_BYTES = 8
 DLAUNCH_ARG_POINTER = 9
 DLAUNCH_ARG_HANDLE = 10
 
-DLAUNCH_IN, DLAUNCH_OUT = 1, 2
+DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE = 1, 2, 4
 
 
 class dlaunch_arg_value(ctypes.Union):
@@ -264,6 +264,16 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_array_write": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_read": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_tensor": [dlaunch_array, POINTER(DLTensor)],
+    "dlaunch_array_view": [
+        dlaunch_array,
+        DLDataType,
+        c_int32,
+        POINTER(c_int64),
+        POINTER(c_int64),
+        c_int64,
+        POINTER(dlaunch_array),
+    ],
+    "dlaunch_array_wait": [dlaunch_array, c_uint64],
     "dlaunch_array_export": [dlaunch_array, POINTER(c_void_p)],
     "dlaunch_array_close": [dlaunch_array],
     "dlaunch_tensor_import": [c_void_p, POINTER(dlaunch_tensor)],

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _dtype, _lib, _recipes, _tensor, _torch
+from dlaunch import _abi, _dtype, _recipes, _tensor, _torch
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
+from dlaunch._stream import native_stream, order
 
 _COMPLEX_FORMATS = {"c32": "<ee", "c64": "<ff", "c128": "<dd"}
 _FIRST_HANDLE = 1 << 48  # a stream below is a driver's
@@ -60,11 +61,24 @@ class InOut(Marked):
 class Arguments:
     """The arguments of one launch, and what must live until it has returned."""
 
-    def __init__(self, values: Sequence[Any], parameters: Sequence[Parameter], kernel: str, stream: int | None) -> None:
-        """Convert values; parameters are those that a caller passes, stream is None where no one says which."""
+    def __init__(
+        self,
+        values: Sequence[Any],
+        parameters: Sequence[Parameter],
+        kernel: str,
+        stream: int | None,
+        ordered: bool = False,
+    ) -> None:
+        """Convert values.
+
+        parameters are those that a caller passes, stream is None where no one says which. With ordered the producers'
+        work comes before the stream's.
+        """
         self.array = (_abi.dlaunch_arg * len(values))()
         self.keep: list[object] = []
         self.stream = stream
+        self._ordered = ordered
+        self._arrays: list[DeviceArray] = []
         self.has_copies = False
         agrees = len(values) == len(parameters)  # else the library says how many are wanted
         for index, value in enumerate(values):
@@ -75,6 +89,8 @@ class Arguments:
                 name = f" ({parameter.name})" if parameter is not None and parameter.name else ""
                 message = f'dlaunch_launch: kernel "{kernel}", argument {index}{name}: {error}'
                 raise type(error)(message, argument=index) from error.__cause__
+        for array in self._arrays:  # which may stand before the tensor that says what the stream is
+            array._order(self.stream or 0)
 
     def _convert(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
         if isinstance(value, Marked):
@@ -97,13 +113,16 @@ class Arguments:
 
     def _put_array(self, arg: _abi.dlaunch_arg, array: DeviceArray) -> None:
         self.keep.append(array)
+        if self._ordered:
+            array._check_open()
+            self._arrays.append(array)
         token = array.handle
         is_handle = token == 0 or token >= _FIRST_HANDLE
         arg.kind = _abi.DLAUNCH_ARG_HANDLE if is_handle else _abi.DLAUNCH_ARG_VERSIONED
         arg.value.u = token
 
     def _put_tensor(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
-        borrowed = _tensor.read(value, native_stream(self.stream))
+        borrowed = _tensor.read(value, self._native(), ordered=self._ordered)
         self.keep.append(borrowed)
         written = (parameter is not None and parameter.mode in ("out", "inout")) or arg.flags & _abi.DLAUNCH_OUT
         if borrowed.is_copied:
@@ -125,24 +144,18 @@ class Arguments:
                 self.stream = borrowed.stream
             elif not by_interface:  # its __dlpack__ has ordered itself before the legacy default stream
                 self.stream = 0
-        elif by_interface and borrowed.stream not in (None, native_stream(self.stream)):
+        elif borrowed.stream is not None and (by_interface or self._ordered):
             # What __cuda_array_interface__ asks of a consumer on another stream.
-            _lib.call("dlaunch_stream_synchronize", borrowed.stream)
+            order(borrowed.stream, self._native() or 0, borrowed.device[1])
+
+    def _native(self) -> int | None:
+        return None if self.stream is None else native_stream(self.stream)
 
 
 _ADVICE = (
     "make it one: numpy.asarray(...) for a host array (dlaunch.In, Out or InOut of it), dlaunch.to_device(...) "
     "for a device array, bytes for a struct by value"
 )
-
-
-def native_stream(stream: int | None) -> int | None:
-    """Give the driver's number of a stream."""
-    if stream is None or stream < _FIRST_HANDLE:
-        return stream
-    out = ctypes.c_uint64()
-    _lib.call("dlaunch_stream_native", stream, ctypes.byref(out))
-    return out.value
 
 
 # ---- scalars

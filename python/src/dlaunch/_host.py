@@ -1,7 +1,8 @@
-"""Host arrays of any kind, as bytes in C order."""
+"""Host arrays of any kind, as bytes in C order, and back."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from dlaunch import _abi, _dtype, _tensor
@@ -29,3 +30,31 @@ def host_contents(source: Any) -> tuple[bytes | bytearray, _dtype.DataType, tupl
     if dtype is None or view.itemsize != dtype.itemsize:
         raise TensorError(f"{type(source).__name__} with items of format {view.format!r} is no array of numbers")
     return view.tobytes(), dtype, tuple(view.shape or ())
+
+
+def is_host_array(source: Any) -> bool:
+    """Tell whether an object is a buffer of numbers; bytes are one element, and NumPy's scalars are numbers."""
+    numpy = sys.modules.get("numpy")
+    if isinstance(source, bytes) or (numpy is not None and isinstance(source, numpy.generic)):
+        return False
+    try:
+        memoryview(source).release()
+    except TypeError:
+        return False
+    return True
+
+
+def host_array(data: bytearray, dtype: _dtype.DataType, shape: tuple[int, ...]) -> Any:
+    """Give bytes as an ndarray where NumPy is imported, else as a memoryview."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        found = dtype.numpy()
+        if found is None or dtype.bits < 8:  # no such type without ml_dtypes, whose small ones are not packed: its bits
+            whole = dtype.bits * dtype.lanes in (8, 16, 32, 64)
+            found = numpy.dtype(f"u{dtype.itemsize}" if whole else "u1")
+            shape = shape if whole else (len(data),)
+        return numpy.frombuffer(data, found).reshape(shape)
+    view: Any = memoryview(data)
+    if dtype.format is None or 0 in shape or not shape:
+        return view if dtype.format is None or not data else view.cast(dtype.format)
+    return view.cast(dtype.format, shape)

@@ -92,7 +92,7 @@ class _Plain:
         self._library = _lib.loaded()
 
     def __call__(self, *values: Any) -> None:
-        self._library.slow_calls["no builtin"] += 1
+        self._library.slow_calls["sync" if self._configuration.sync else "no builtin"] += 1
         self._launch(values)
 
     def leave(self, values: tuple[Any, ...], reason: str) -> None:
@@ -104,14 +104,14 @@ class _Plain:
         entry, given = self._entry, self._configuration.stream
         if entry.closed:
             raise HandleError(f'dlaunch_launch: kernel "{entry.name}" is closed')
-        arguments = Arguments(values, entry.passed, entry.name, given)
+        arguments = Arguments(values, entry.passed, entry.name, given, self._configuration.sync)
         config = self._config
         stream = arguments.stream or 0
         if stream != config.stream:
             config = _abi.dlaunch_config.from_buffer_copy(config)
             config.stream = stream
         _lib.call("dlaunch_launch", entry.handle, ctypes.byref(config), arguments.array, len(values))
-        if arguments.has_copies or self._configuration.sync:
+        if arguments.has_copies:
             _lib.call("dlaunch_stream_synchronize", stream)
 
 
@@ -299,9 +299,10 @@ class Kernel:
         bytes. stream: an int, a dlaunch.Stream, an object with __cuda_stream__, a torch or CuPy stream; None takes the
         current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil
         keeps the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can
-        dead-lock if the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver
-        about the memory of every tensor: freed, another device's, the host's, or ending before the tensor does
-        is a TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. attributes: further
+        dead-lock if the GPU waits for Python code. sync asks the tensors' producers to order what they did on
+        other streams before this one: the device waits, not the caller. check="pointers" asks the driver about
+        the memory of every tensor: freed, another device's, the host's, or ending before the tensor does is a
+        TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. attributes: further
         CUlaunchAttributes by their number in cuda.h, each an int of 32 bits or the bytes of its value; with
         them launches go through ctypes. The result keeps the kernel's handle, but not past close(), and the
         stream. The kernel remembers what it gave for its latest configurations. ConfigError if a value is

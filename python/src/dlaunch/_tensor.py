@@ -6,13 +6,14 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 from dlaunch import _abi, _dtype
 from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
-_LEGACY_DEFAULT_STREAM = 1  # as __dlpack__ counts; 0 is not allowed there
+LEGACY = 1  # the legacy default stream, as __dlpack__ counts; 0 is not allowed there
 UNORDERED = -1  # likewise: the producer waits for nothing
 
 
@@ -89,9 +90,9 @@ class BorrowedTensor:
         return c_strides(tuple(self.shape)) if self.strides is None else tuple(self.strides)
 
 
-def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Give the strides, in elements, of C order."""
-    strides = [1] * len(shape)
+def c_strides(shape: Sequence[int], step: int = 1) -> tuple[int, ...]:
+    """Give the strides of C order, in elements or such steps."""
+    strides = [step] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
     return tuple(strides)
@@ -195,15 +196,19 @@ def capsule_pointer(capsule: object, name: bytes) -> int:
     return pointer(capsule, name) or 0 if is_valid(capsule, name) else 0
 
 
-def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
+def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> BorrowedTensor:
     device_type, device_id = (int(n) for n in value.__dlpack_device__())
     keywords: dict[str, Any] = {"max_version": _VERSION}
     stream = None
     if device_type == _abi.kDLCUDA:
         stream = _producer_stream(value, device_id)
-        # A producer whose current stream is known needs no ordering: the launch goes there, or where the caller says.
-        keywords["stream"] = -1 if stream is not None else (launch_stream or _LEGACY_DEFAULT_STREAM)
-    capsule = _call_dlpack(value.__dlpack__, keywords)
+        # Where a producer's current stream is known the launch goes there, or where the caller says: it is asked for an
+        # order only if the caller wants one.
+        keywords["stream"] = UNORDERED if stream is not None else (launch_stream or LEGACY)
+        if ordered:
+            keywords["stream"] = (stream if launch_stream is None else launch_stream) or LEGACY
+    with _producer_device(value, device_type, device_id):
+        capsule = _call_dlpack(_exporter(value), keywords)
     for name in _CAPSULES:
         address = capsule_pointer(capsule, name)
         if address:
@@ -218,7 +223,7 @@ def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
             raise TensorError(f"its DLPack struct has major version {major}; {_abi.DLPACK_MAJOR_VERSION} is wanted")
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
-    borrowed.stream = stream
+    borrowed.stream = None if ordered and launch_stream is not None else stream
     return borrowed
 
 
@@ -233,9 +238,28 @@ def _call_dlpack(export: Callable[..., Any], keywords: dict[str, Any]) -> Any:
     return export(**keywords)
 
 
+def _exporter(value: Any) -> Callable[..., Any]:
+    """Give what exports a tensor; torch's refuses one that requires gradients, which a launch does not record."""
+    if _package_of(value) == "torch" and value.requires_grad:
+        value = value.detach()
+    export: Callable[..., Any] = value.__dlpack__
+    return export
+
+
+def _producer_device(value: Any, device_type: int, device: int) -> AbstractContextManager[Any]:
+    """Make a device current for torch, whose tensors are exported only there."""
+    if _package_of(value) == "torch" and device_type == _abi.kDLCUDA:
+        return cast("AbstractContextManager[Any]", sys.modules["torch"].cuda.device(device))
+    return nullcontext()
+
+
+def _package_of(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
 def _producer_stream(value: Any, device: int) -> int | None:
     """Give the current stream of the package that made a tensor, where it has such a thing."""
-    package = type(value).__module__.partition(".")[0]
+    package = _package_of(value)
     if package == "torch":
         return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
     if package == "cupy":
@@ -307,24 +331,25 @@ def _has_cuda_interface(value: Any) -> bool:
         return False
 
 
-def read(value: Any, launch_stream: int | None = None, device: int = 0) -> BorrowedTensor:
+def read(value: Any, launch_stream: int | None = None, device: int = 0, *, ordered: bool = False) -> BorrowedTensor:
     """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
 
-    launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. What a protocol raises
-    is the cause of the TensorError. The result holds the object, or its capsule, alive.
+    launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. With ordered a producer
+    is asked to order its work before that stream: if the result has a stream all the same, that is where the work is.
+    What a protocol raises is the cause of the TensorError. The result holds the object, or its capsule, alive.
     """
     name = type(value).__name__
     try:
         _refuse_lazy_bits(value)
         address = exchange_api(type(value))
-        if address:
+        if address and not (ordered and hasattr(value, "__dlpack__")):
             return _from_exchange(value, address)
         numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(value, numpy.ndarray):
             return _from_numpy(value)
         if hasattr(value, "__dlpack__"):
             try:
-                return _from_dlpack(value, launch_stream)
+                return _from_dlpack(value, launch_stream, ordered)
             except BufferError:  # what DLPack cannot say, as dates
                 if not _has_cuda_interface(value):
                     raise
@@ -337,7 +362,7 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0) -> Borro
 
 def _refuse_lazy_bits(value: Any) -> None:
     """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
-    if type(value).__module__.partition(".")[0] != "torch":
+    if _package_of(value) != "torch":
         return
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
