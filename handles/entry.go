@@ -2,6 +2,7 @@ package handles
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -39,6 +40,22 @@ func (e *Entry) Drop() {
 		e.table.trace("release", e)
 		e.table.recycle(e)
 		dropped = append(dropped, e.holds...)
+	}
+}
+
+// Keep has the entry hold another one, which the caller has acquired, from now on.
+func (e *Entry) Keep(held *Entry) {
+	e.table.mu.Lock()
+	defer e.table.mu.Unlock()
+	e.holds = append(e.holds, held)
+}
+
+// LetGo undoes one Keep: the reference is the caller's again, who drops it.
+func (e *Entry) LetGo(held *Entry) {
+	e.table.mu.Lock()
+	defer e.table.mu.Unlock()
+	if i := slices.Index(e.holds, held); i >= 0 {
+		e.holds = slices.Delete(slices.Clone(e.holds), i, i+1)
 	}
 }
 

@@ -19,6 +19,7 @@ type kernel struct {
 	library handles.Handle
 	native  driver.Kernel
 	shared  *exec.Kernel
+	holds   []*handles.Entry // its library, and what is bound to it
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A
@@ -34,11 +35,11 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	if err != nil {
 		return 0, err
 	}
-	k.library = h
+	k.library, k.holds = h, []*handles.Entry{holder}
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holder)
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, k.holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err
@@ -200,6 +201,9 @@ func (e *Engine) ArgumentName(h uint64, index int) string {
 		return ""
 	}
 	k := entry.Value.(*kernel)
+	if parameter := index &^ exec.BoundArgument; parameter != index {
+		return k.parameters[parameter].Name
+	}
 	if index >= len(k.arguments) {
 		return ""
 	}

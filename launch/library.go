@@ -20,6 +20,7 @@ type library struct {
 	names   []string      // of its kernels
 	carried carried       // their prototypes
 	log     *jitLog
+	symbols symbols // what is bound to them
 }
 
 // LibraryOptions are those of dlaunch_library_options.
@@ -178,6 +179,7 @@ func (e *Engine) unloadLibrary(lib *library) {
 		})
 	})
 	lib.log.free()
+	lib.symbols.leave()
 }
 
 // KernelCount counts the kernels of a library.

@@ -18,6 +18,7 @@ static dl_kernel *make_kernel(void *function, uint32_t devices) {
 		return NULL;
 	}
 	k->function = function;
+	k->program.device = -1;
 	return k;
 }
 static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
@@ -109,6 +110,10 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	p.derived = (*C.dl_derived)(toC(program.Derived))
 	p.terms = (*C.dl_term)(toC(program.Terms))
 	made := &Kernel{k}
+	if err := made.setBound(program); err != nil {
+		made.Free()
+		return nil, err
+	}
 	if len(program.Params) > 0 && p.params == nil || len(program.Steps) > 0 && p.steps == nil || len(program.Dims) > 0 && p.dims == nil ||
 		len(program.Derived) > 0 && p.derived == nil || len(program.Terms) > 0 && p.terms == nil {
 		made.Free()
@@ -158,7 +163,8 @@ func (k *Kernel) Free() {
 	p := &k.c.program
 	for _, memory := range []unsafe.Pointer{
 		unsafe.Pointer(p.params), unsafe.Pointer(p.steps), unsafe.Pointer(p.dims),
-		unsafe.Pointer(p.derived), unsafe.Pointer(p.terms), unsafe.Pointer(k.c.limits), unsafe.Pointer(k.c),
+		unsafe.Pointer(p.derived), unsafe.Pointer(p.terms), unsafe.Pointer(p.sizes), unsafe.Pointer(p.ranges),
+		unsafe.Pointer(k.c.use), unsafe.Pointer(k.c.limits), unsafe.Pointer(k.c),
 	} {
 		C.free(memory)
 	}
