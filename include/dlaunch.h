@@ -538,8 +538,10 @@ dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const 
  *       says, and a host tensor is copied as there; types are not known, and
  *       not checked.
  *
- * Each device has symbols of its own; those of the tensor's device are written, once
- * that has done all earlier work, which this waits for. Launches that other threads
+ * Each device has symbols of its own. That of the tensor's device is written (of
+ * memory that has none, of the thread's current one, else 0; DLAUNCH_ARG_NONE: of
+ * all on which something is bound), once the device has done all earlier work, which
+ * this waits for. Launches that other threads
  * begin meanwhile may see either. What the symbol held before is let go. What it
  * holds is kept until the library is unloaded, which its kernels put off.
  */

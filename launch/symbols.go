@@ -23,6 +23,19 @@ type symbol struct {
 	device int
 }
 
+// devices lists those on which something is bound to a symbol.
+func (s *symbols) devices(name string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []int
+	for at := range s.bound {
+		if at.name == name {
+			all = append(all, at.device)
+		}
+	}
+	return all
+}
+
 // leave is the end of the library: nobody knows where kernels used what it holds.
 func (s *symbols) leave() {
 	for _, held := range s.bound {
@@ -58,11 +71,19 @@ func (e *Engine) BindSymbol(h handles.Handle, name string, arg *exec.Arg) error 
 		return failed
 	}
 	defer what.drop()
-	device := int(program.Bound.Device)
-	if device < 0 {
-		device = e.currentDevice()
+	devices := []int{int(program.Bound.Device)}
+	if arg.Kind == exec.ArgNone {
+		devices = holder.Value.(*library).symbols.devices(name)
 	}
-	return e.writeSymbol(h, holder, symbol{name, device}, program.Params, what)
+	if len(devices) == 0 || devices[0] < 0 {
+		devices = []int{e.currentDevice()}
+	}
+	for _, device := range devices {
+		if err := e.writeSymbol(h, holder, symbol{name, device}, program.Params, what); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (

@@ -155,6 +155,8 @@ class dlaunch_parameter(ctypes.Structure):
     ]
 
 
+DLAUNCH_BOUND = 4
+
 DLAUNCH_ARG_NONE = 0
 DLAUNCH_ARG_TENSOR = 1
 DLAUNCH_ARG_MANAGED = 2
@@ -241,6 +243,8 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_launch": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(dlaunch_arg), c_uint32],
     "dlaunch_launch_tensors": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(c_void_p), c_uint32],
     "dlaunch_launch_managed": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(c_void_p), c_uint32],
+    "dlaunch_kernel_bind": [dlaunch_kernel, c_uint32, POINTER(dlaunch_arg), POINTER(dlaunch_kernel)],
+    "dlaunch_library_bind": [dlaunch_library, c_char_p, POINTER(dlaunch_arg)],
     "dlaunch_array_create": [c_int32, DLDataType, c_int32, POINTER(c_int64), POINTER(dlaunch_array)],
     "dlaunch_array_write": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_read": [dlaunch_array, c_void_p, c_size_t, c_uint64],
