@@ -12,7 +12,7 @@ from dlaunch._array import DeviceArray
 from dlaunch._errors import TensorError
 from dlaunch._parameter import Parameter
 
-_NUMBERS = (_abi.DLAUNCH_ARG_INT, _abi.DLAUNCH_ARG_UINT, _abi.DLAUNCH_ARG_FLOAT, _abi.DLAUNCH_ARG_BOOL)
+_ADDRESS_BYTES = 8
 
 
 class Capture:
@@ -41,7 +41,7 @@ class Capture:
         self.is_frozen = not isinstance(self.value, DeviceArray) and not _is_on_device(tensor)
         if tensor.is_copied and not self.is_frozen:
             raise TensorError(
-                f"{subject}: the __dlpack__ of {type(self.value).__name__} gave a copy, which does not follow the array; "
+                f"{subject}: the __dlpack__ of {type(self.value).__name__} gave a copy, which does not follow it; "
                 "make the array contiguous and of this device first"
             )
         device_type, device = tensor.device
@@ -58,9 +58,12 @@ class Capture:
     @property
     def is_portable(self) -> bool:
         """Whether the value means the same in another process: a number that is none of memory's, or a null."""
-        kind = self.array[0].kind
-        is_number = self._parameter is not None and _dtype.named(self._parameter.type) is not None
-        return kind == _abi.DLAUNCH_ARG_NONE or (is_number and kind in _NUMBERS)
+        kind, parameter = self.array[0].kind, self._parameter
+        if kind in (_abi.DLAUNCH_ARG_INT, _abi.DLAUNCH_ARG_UINT):
+            return parameter is not None and (
+                parameter.size < _ADDRESS_BYTES or _dtype.named(parameter.type) is not None
+            )
+        return kind in (_abi.DLAUNCH_ARG_NONE, _abi.DLAUNCH_ARG_FLOAT, _abi.DLAUNCH_ARG_BOOL)
 
     def freeze(self) -> None:
         """Let the host array go, once dlaunch has its copy."""
@@ -94,6 +97,6 @@ def refuse_pickling(what: object, captures: Iterable[Capture]) -> None:
     for capture in captures:
         if not capture.is_portable:
             raise pickle.PicklingError(
-                f"{what!r} cannot be pickled: {capture.place} is bound to {capture.label}, which is in this process's "
-                "memory; pickle what it was before binding, and bind there, or pass the array as an argument"
+                f"{what!r} cannot be pickled: {capture.place} is bound to {capture.label}, and memory of this process "
+                "means nothing in another; pickle what it was before binding, and bind there, or pass it as an argument"
             )

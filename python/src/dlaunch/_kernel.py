@@ -383,6 +383,8 @@ def _by_parameter(entry: _Entry, leading: tuple[Any, ...], by_name: dict[str, An
             if name in known:
                 why = "it is bound already" if known[name].bound else "it is filled in by the prototype"
             raise ArgumentError(f"{subject}, parameter {name}: {why}; one of {', '.join(names) or 'none'} is wanted")
+        if names.count(name) > 1:  # of PTX, cut where the C struct ends
+            raise ArgumentError(f"{subject}, parameter {name}: it is not the only one of that name; bind by position")
         index = names.index(name)
         if index < len(leading):
             raise ArgumentError(f"{subject}, parameter {name}: given twice")
