@@ -87,6 +87,15 @@ static void null_pointers(const char *folder) {
   OK(dlaunch_kernel_prototype(kernel, NULL, 0, NULL, &err));
   NULL_IS_REFUSED("out", dlaunch_kernel_parameter, kernel, 0, NULL);
 
+  NULL_IS_REFUSED("arg", dlaunch_kernel_bind, kernel, 0, NULL, &another);
+  CHECK(another == 0);
+  args[0] = arg_float(1);
+  NULL_IS_REFUSED("out", dlaunch_kernel_bind, kernel, 0, args, NULL);
+  args[0] = arg_tensor(NULL, 0);
+  NULL_IS_REFUSED("parameter 1 (x)", dlaunch_kernel_bind, kernel, 1, args, &another);
+  NULL_IS_REFUSED("name", dlaunch_library_bind, library, NULL, args);
+  NULL_IS_REFUSED("arg", dlaunch_library_bind, library, "x", NULL);
+
   args[0] = arg_float(1);
   args[1] = arg_tensor(NULL, 0);
   args[2] = arg_tensor(NULL, 0);
