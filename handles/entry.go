@@ -55,7 +55,7 @@ func (e *Entry) LetGo(held *Entry) {
 	e.table.mu.Lock()
 	defer e.table.mu.Unlock()
 	if i := slices.Index(e.holds, held); i >= 0 {
-		e.holds = slices.Delete(slices.Clone(e.holds), i, i+1)
+		e.holds = slices.Delete(e.holds, i, i+1)
 	}
 }
 

@@ -26,8 +26,8 @@
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
  * call, but for the first use of a device, a rise of a kernel's shared memory, the
- * binding of a symbol, and an unload, which keeps launches waiting. The calling thread's current CUDA context is what
- * it was, afterwards.
+ * binding of a symbol, and an unload, which keeps launches waiting. The calling
+ * thread's current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -387,9 +387,9 @@ typedef struct dlaunch_parameter {
   uint32_t reserved;
 } dlaunch_parameter;
 
-#define DLAUNCH_BOUND 4u /* mode: dlaunch_kernel_bind has fixed it, and it is passed no more */
-
 #define DLAUNCH_PARAMETER_INIT {sizeof(dlaunch_parameter), 0, {0}, {0}, 0, 0, 0, 0}
+
+#define DLAUNCH_BOUND 4u /* mode: dlaunch_kernel_bind has fixed it, and it is passed no more */
 
 /* dlaunch_kernel_parameter describes parameter `index` of the full list, those
  * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
@@ -514,11 +514,11 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
  *
  * Of a device tensor address, shape and strides are fixed; the contents are not:
  * what is written there later is seen by later launches, and kernels may write
- * to it. An array or tensor that is given by its handle is held, and may be closed; the
- * memory of any other is kept alive by you, as long as the new kernel or one
- * that was bound from it is open or runs. A host tensor (kDLCPU) is copied to the device
- * of the kernel's bound tensors, else the thread's current one, else 0: what is
- * bound is that copy, which does not change; so an out or inout parameter, or a
+ * to it. One that is given by its handle is held, and may be closed; the memory of
+ * any other is kept alive by you, as long as the new kernel, or one that was bound
+ * from it, is open or runs. A host tensor (kDLCPU) is copied to the device of the
+ * kernel's bound tensors, else the thread's current one, else 0: what is bound is
+ * that copy, which does not change; so an out or inout parameter, or a
  * DLAUNCH_OUT, is DLAUNCH_ERROR_ARGUMENT. Bind it after the device tensors.
  *
  * The new kernel keeps the library, and what it holds, until it is closed and its
@@ -539,11 +539,11 @@ dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const 
  *       not checked.
  *
  * Each device has symbols of its own. That of the tensor's device is written (of
- * memory that has none, of the thread's current one, else 0; DLAUNCH_ARG_NONE: of
- * all on which something is bound), once the device has done all earlier work, which
- * this waits for. Launches that other threads
- * begin meanwhile may see either. What the symbol held before is let go. What it
- * holds is kept until the library is unloaded, which its kernels put off.
+ * memory that has none, the thread's current one, else 0; DLAUNCH_ARG_NONE: all on
+ * which something is bound), once the device has done all earlier work, which this
+ * waits for. Launches that other threads begin meanwhile may see either. What the
+ * symbol held before is let go. What it holds is kept until the library is
+ * unloaded, which its kernels put off.
  */
 dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
                                     dlaunch_error *err);

@@ -127,31 +127,40 @@ func (e *Engine) writeSymbol(h handles.Handle, holder *handles.Entry, at symbol,
 	}
 	defer buffer.Free()
 	copy(buffer.Bytes, bytes)
-	s := &holder.Value.(*library).symbols
-	s.mu.Lock()
-	err = e.on(at.device, func(d *device) error {
-		return e.upload(d, driver.Address(address), uintptr(buffer.Address), uint64(len(bytes)))
+	former, err := holder.Value.(*library).symbols.replace(at, holder, what.entry, func() error {
+		return e.on(at.device, func(d *device) error {
+			return e.upload(d, driver.Address(address), uintptr(buffer.Address), uint64(len(bytes)))
+		})
 	})
 	if err != nil {
-		s.mu.Unlock()
 		return err
 	}
-	former := s.bound[at]
-	if s.bound == nil {
-		s.bound = map[symbol]*handles.Entry{}
-	}
-	s.bound[at] = what.entry
-	if what.entry != nil {
-		holder.Keep(what.entry)
-		what.entry = nil // its reference is the library's
-	}
-	if former != nil {
-		holder.LetGo(former)
-	}
-	s.mu.Unlock()
+	what.entry = nil // its reference is the library's
 	if former != nil {
 		memoryOf(former).Leave() // launches that other threads began meanwhile may use it
 		former.Drop()
 	}
 	return nil
+}
+
+// replace writes a symbol, and has the library hold an entry for it; it gives the one
+// that it held before. Either may be nil.
+func (s *symbols) replace(at symbol, library, entry *handles.Entry, write func() error) (*handles.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := write(); err != nil {
+		return nil, err
+	}
+	if s.bound == nil {
+		s.bound = map[symbol]*handles.Entry{}
+	}
+	former := s.bound[at]
+	s.bound[at] = entry
+	if entry != nil {
+		library.Keep(entry)
+	}
+	if former != nil {
+		library.LetGo(former)
+	}
+	return former, nil
 }
