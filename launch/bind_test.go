@@ -132,6 +132,16 @@ func TestStridesOfBoundTensors(t *testing.T) {
 	refused(t, err, status.Argument, "parameter 1 (x)", "parameter n = ", "more than 64 bits")
 }
 
+// What is filled in from a parameter is so when that is bound.
+func TestBoundParametersInExpressions(t *testing.T) {
+	e, _ := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: u64, y: u64 = x*2, n: i32 @multiple(4))")
+	k = bind(t, e, bind(t, e, k, 1, exec.Arg{Kind: exec.ArgInt, Value: 21}), 3, exec.Arg{Kind: exec.ArgInt, Value: 8})
+	require.NoError(t, run(e, k, config(), float(1)))
+	p := exectest.Params()
+	require.EqualValues(t, []uint64{21, 42, 8}, []uint64{binary.LittleEndian.Uint64(p[8:]), binary.LittleEndian.Uint64(p[16:]), uint64(binary.LittleEndian.Uint32(p[24:]))})
+}
+
 func TestWhatBindingIsRefusedFor(t *testing.T) {
 	e, f := newEngine(t)
 	k := getKernel(t, e, saxpyPrototype)
@@ -166,6 +176,7 @@ func TestWhatBindingIsRefusedFor(t *testing.T) {
 			status.Argument, []string{"copy that does not change"}},
 		{"a read-only tensor that is written", k, 2, readOnly(t, tensorArg(t, data, cudaDevice, []int64{4}, nil)), status.Tensor, []string{"read-only"}},
 		{"a host tensor that does not fit", k, 1, tensorArg(t, data, cpuDevice, []int64{2, 2}, nil), status.Tensor, []string{"2 dimensions"}},
+		{"no multiple", getKernel(t, e, "saxpy(a: f32, x: ptr, y: ptr, n: i32 @multiple(4))"), 3, exec.Arg{Kind: exec.ArgInt, Value: 6}, status.Argument, []string{"parameter 3 (n): 6 is no multiple of 4"}},
 		{"a NULL", k, 1, exec.Arg{Kind: exec.ArgTensor}, status.Argument, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -372,7 +372,7 @@ int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index, cons
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 /* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault);
-/* Where a tensor is in use is what its memory waits for when it is closed. */
+/* Notes where a tensor is in use. */
 void dl_remember_stream(dl_tensor *tensor, uint64_t stream);
 
 #endif

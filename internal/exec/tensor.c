@@ -38,13 +38,16 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
 /* The dl_tensor that a handle's DLTensor is part of. */
 static dl_tensor *owner_of(const DLTensor *t) { return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor)); }
 
-void dl_remember_stream(dl_tensor *tensor, uint64_t stream) {
+/* Where an array is in use is what its memory waits for when it is closed. */
+static void remember_stream(dl_tensor *tensor, uint64_t stream) {
   uint64_t known = atomic_load_explicit(&tensor->stream, memory_order_relaxed);
   if (__builtin_expect(known == stream, 1) || stream == DL_NO_STREAM) return;
   uint64_t none = DL_NO_STREAM;
   if (known == none && atomic_compare_exchange_strong(&tensor->stream, &none, stream)) return;
   atomic_fetch_or_explicit(&tensor->streams, DL_SEVERAL_STREAMS, memory_order_relaxed);
 }
+
+void dl_remember_stream(dl_tensor *tensor, uint64_t stream) { remember_stream(tensor, stream); }
 
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
@@ -265,7 +268,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   int32_t reason = dl_tensor_of(arg, &t, &flags, fault);
   if (reason != DL_OK) return reason;
   if (step->flags & DL_PLAIN && flags == 0 && pack->ranges == NULL && put_plain(pack, step, t)) {
-    if (arg->kind == DLAUNCH_ARG_HANDLE) dl_remember_stream(owner_of(t), pack->stream);
+    if (arg->kind == DLAUNCH_ARG_HANDLE) remember_stream(owner_of(t), pack->stream);
     return DL_OK;
   }
 
@@ -303,7 +306,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (reason != DL_OK) return reason;
 
   if (arg->kind == DLAUNCH_ARG_HANDLE) {
-    dl_remember_stream(owner_of(t), pack->stream);
+    remember_stream(owner_of(t), pack->stream);
     if (__builtin_expect(step->flags & DL_PEER, 0)) {
       atomic_fetch_or_explicit(&owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
     }
