@@ -283,6 +283,20 @@ dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t
   return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
 }
 
+/* ---- captures */
+
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_kernel_bind(kernel, index, (dlaunch_arg *)arg, out, err));
+}
+
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err) {
+  GATE(err);
+  return finish(go_library_bind(library, (char *)name, (dlaunch_arg *)arg, err));
+}
+
 /* ---- arrays */
 
 dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,

@@ -25,8 +25,9 @@
  * order and from any thread, also while other threads launch with them.
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
- * call, but for the first use of a device, a rise of a kernel's shared memory, and
- * an unload, which keeps launches waiting. The calling thread's current CUDA context is what it was, afterwards.
+ * call, but for the first use of a device, a rise of a kernel's shared memory, the
+ * binding of a symbol, and an unload, which keeps launches waiting. The calling
+ * thread's current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -422,11 +423,13 @@ typedef struct dlaunch_parameter {
   char type[64];   /* as a prototype spells it, else the PTX type; "" when unknown */
   uint64_t offset; /* in the parameter buffer, in bytes */
   uint64_t size;
-  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
+  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or neither when no prototype says; DLAUNCH_BOUND */
   uint32_t reserved;
 } dlaunch_parameter;
 
 #define DLAUNCH_PARAMETER_INIT {sizeof(dlaunch_parameter), 0, {0}, {0}, 0, 0, 0, 0}
+
+#define DLAUNCH_BOUND 4u /* mode: dlaunch_kernel_bind has fixed it, and it is passed no more */
 
 /* dlaunch_kernel_parameter describes parameter `index` of the full list, those
  * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
@@ -619,6 +622,57 @@ dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t de
                                                int32_t *out, dlaunch_error *err);
 dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                   int32_t *out, dlaunch_error *err);
+
+/* ---------------------------------------------------------------- captures */
+
+/*
+ * dlaunch_kernel_bind captures: it makes a new kernel, in which one parameter is
+ * fixed, and which is launched without it. Kernels that were made so can be bound again.
+ *
+ * kernel  stays as it is.
+ * index   of the parameter, in the full list, as dlaunch_kernel_parameter counts;
+ *         binding renumbers nothing there. Past the end is DLAUNCH_ERROR_NOT_FOUND;
+ *         one that `=` fills in, or that is bound, is DLAUNCH_ERROR_ARGUMENT.
+ * arg     borrowed. It is checked as a launch checks it, once and for all: what
+ *         cannot be told alone (sizes, devices) is checked by each launch against
+ *         its other arguments.
+ * out     yours: dlaunch_kernel_close.
+ *
+ * Of a device tensor address, shape and strides are fixed; the contents are not:
+ * what is written there later is seen by later launches, and kernels may write
+ * to it. One that is given by its handle is held, and may be closed; the memory of
+ * any other is kept alive by you, as long as the new kernel, or one that was bound
+ * from it, is open or runs. A host tensor (kDLCPU) is copied to the device of the
+ * kernel's bound tensors, else the thread's current one, else 0: what is bound is
+ * that copy, which does not change; so an out or inout parameter, or a
+ * DLAUNCH_OUT, is DLAUNCH_ERROR_ARGUMENT. Bind it after the device tensors.
+ *
+ * The new kernel keeps the library, and what it holds, until it is closed and its
+ * launches are done. err->argument is index, if arg is at fault.
+ */
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err);
+
+/*
+ * dlaunch_library_bind captures for all kernels of a library: it writes where a
+ * tensor is into a symbol that says so.
+ *
+ * name  of a __device__ or __constant__ symbol: a pointer (8 bytes), or a
+ *       dlaunch::view<T, rank> (8 + 16 * rank bytes), as its size tells.
+ * arg   borrowed: a tensor, DLAUNCH_ARG_NONE for a null, or a number that is an
+ *       address. Its memory is held or kept alive by you as dlaunch_kernel_bind
+ *       says, and a host tensor is copied as there; types are not known, and
+ *       not checked.
+ *
+ * Each device has symbols of its own. That of the tensor's device is written (of
+ * memory that has none, the thread's current one, else 0; DLAUNCH_ARG_NONE: all on
+ * which something is bound), once the device has done all earlier work, which this
+ * waits for. Launches that other threads begin meanwhile may see either. What the
+ * symbol held before is let go. What it holds is kept until the library is
+ * unloaded, which its kernels put off.
+ */
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err);
 
 /* ------------------------------------------------------------------ arrays */
 

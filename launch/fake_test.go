@@ -58,7 +58,9 @@ type fake struct {
 	gone                []uint64           // what giveBack heard
 	params              [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 
-	foreign driver.Context // of streams that the fake did not make
+	foreign driver.Context    // of streams that the fake did not make
+	symbols map[string]uint64 // sizes of those that a library has; they lie in symbol memory
+	symbol  [2]driver.Address // where that is, for each device
 }
 
 const fakeSharedOptIn = 232448
@@ -121,6 +123,13 @@ func (f *fake) api() *driver.API {
 				return 0, driver.ResultNotFound
 			}
 			return 0x2000, ok
+		},
+		LibraryGlobal: func(_ driver.Library, name string) (driver.Address, uint64, driver.Result) {
+			size, there := f.symbols[name]
+			if !there {
+				return 0, 0, driver.ResultNotFound
+			}
+			return f.symbol[f.context.Load()-100], size, ok
 		},
 		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {

@@ -122,7 +122,8 @@ func (e *Engine) ownKernel(address uintptr, own native, text string) (handles.Ha
 	if err != nil {
 		return 0, err
 	}
-	return e.openKernel(k, own.library)
+	k.holds = []*handles.Entry{own.library}
+	return e.openKernel(k)
 }
 
 // compileGiven refuses a prototype that is of another kernel.

@@ -20,6 +20,7 @@ type kernel struct {
 	native     driver.Kernel
 	isFunction bool // native is a CUfunction
 	shared     *exec.Kernel
+	holds      []*handles.Entry // its library, and what is bound to it
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A
@@ -35,18 +36,18 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	if err != nil {
 		return 0, err
 	}
-	k.library = h
+	k.library, k.holds = h, []*handles.Entry{holder}
 	e.natives.add(uintptr(k.native), native{library: holder, kernel: k.name})
-	return e.openKernel(k, holder)
+	return e.openKernel(k)
 }
 
-// openKernel gives a kernel its handle. It holds its library, if that is ours.
-func (e *Engine) openKernel(k *kernel, holds ...*handles.Entry) (handles.Handle, error) {
+// openKernel gives a kernel its handle.
+func (e *Engine) openKernel(k *kernel) (handles.Handle, error) {
 	var err error
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holds...)
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, k.holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err
@@ -210,6 +211,9 @@ func (e *Engine) ArgumentName(h uint64, index int) string {
 		return ""
 	}
 	k := entry.Value.(*kernel)
+	if parameter := index &^ exec.BoundArgument; parameter != index {
+		return k.parameters[parameter].Name
+	}
 	if index >= len(k.arguments) {
 		return ""
 	}

@@ -22,6 +22,7 @@ type library struct {
 	log     *jitLog
 
 	addresses []uintptr // of it and its kernels in natives, whose lock guards them
+	symbols   symbols   // what is bound to them
 }
 
 // LibraryOptions are those of dlaunch_library_options.
@@ -183,6 +184,7 @@ func (e *Engine) unloadLibrary(lib *library) {
 		})
 	})
 	lib.log.free()
+	lib.symbols.leave()
 }
 
 // KernelCount counts the kernels of a library.

@@ -114,6 +114,15 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("out", dlaunch_kernel_max_cluster_size, kernel, 0, &config, NULL);
   NULL_IS_REFUSED("out", dlaunch_kernel_max_active_clusters, kernel, 0, &config, NULL);
 
+  NULL_IS_REFUSED("arg", dlaunch_kernel_bind, kernel, 0, NULL, &another);
+  CHECK(another == 0);
+  args[0] = arg_float(1);
+  NULL_IS_REFUSED("out", dlaunch_kernel_bind, kernel, 0, args, NULL);
+  args[0] = arg_tensor(NULL, 0);
+  NULL_IS_REFUSED("parameter 1 (x)", dlaunch_kernel_bind, kernel, 1, args, &another);
+  NULL_IS_REFUSED("name", dlaunch_library_bind, library, NULL, args);
+  NULL_IS_REFUSED("arg", dlaunch_library_bind, library, "x", NULL);
+
   args[0] = arg_float(1);
   args[1] = arg_tensor(NULL, 0);
   args[2] = arg_tensor(NULL, 0);

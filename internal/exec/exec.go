@@ -19,6 +19,7 @@ static dl_kernel *make_kernel(void *function, uint32_t devices, size_t program_b
 	memset(k, 0, before);
 	k->limits = (dl_limits *)(k + 1);
 	k->function = function;
+	k->program.device = -1;
 	return k;
 }
 static uint8_t *behind(dl_kernel *k, uint32_t devices) { return (uint8_t *)(k->limits + devices); }
@@ -104,7 +105,7 @@ type Kernel struct{ c *C.dl_kernel }
 
 // NewKernel copies a program into C memory.
 func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error) {
-	bytes := bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
+	bytes := bytesOf(program.known()) + program.Bound.bytes() + bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
 	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices), C.size_t(bytes))
 	if k == nil {
 		return nil, outOfMemory()
@@ -121,7 +122,13 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	p.derived = (*C.dl_derived)(place(&to, program.Derived))
 	p.terms = (*C.dl_term)(place(&to, program.Terms))
 	p.params = (*C.uint8_t)(place(&to, program.Params))
-	return &Kernel{k}, nil
+	p.sizes = (*C.int64_t)(place(&to, program.known()))
+	made := &Kernel{k}
+	if err := made.setBound(program.Bound, &to); err != nil {
+		made.Free()
+		return nil, err
+	}
+	return made, nil
 }
 
 func bytesOf[T any](slice []T) uintptr {
@@ -178,7 +185,10 @@ func (k *Kernel) SetShared(device int, bytes uint32) {
 func (k *Kernel) Function() uintptr { return uintptr(k.c.function) }
 
 // Free gives the memory back: after Unpublish, in a function given to Retire.
-func (k *Kernel) Free() { C.free(unsafe.Pointer(k.c)) }
+func (k *Kernel) Free() {
+	C.free(unsafe.Pointer(k.c.use))
+	C.free(unsafe.Pointer(k.c))
+}
 
 // Tensor is an array or imported tensor as launches see it: a DLTensor in C
 // memory, with its shape and strides behind it.

@@ -147,6 +147,11 @@ typedef struct dl_program {
   const dl_dim *dims;
   const dl_derived *derived;
   const dl_term *terms;
+  /* what bound arguments left, with their bytes in params */
+  const int64_t *sizes;          /* the value of each size; -1 if a launch gives it */
+  const struct dl_range *ranges; /* of bound tensors */
+  uint32_t num_ranges;
+  int32_t device; /* of bound tensors; -1 */
 } dl_program;
 
 /* ---- what handles of the hot path stand for: published in C, read lock-free */
@@ -159,7 +164,8 @@ typedef struct dl_kernel {
   dl_object object;
   void *function; /* CUkernel or CUfunction */
   dl_program program;
-  dl_limits *limits; /* one for each device */
+  dl_limits *limits;     /* one for each device */
+  struct dl_tensor *use; /* where it was launched, for all tensors that are bound to it; NULL without */
 } dl_kernel;
 
 typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
@@ -257,6 +263,8 @@ static inline int32_t dl_refuse(dl_fault *fault, int32_t reason, int32_t axis, i
   return reason;
 }
 
+enum { DL_BOUND = 1u << 31 }; /* of an argument's number: it is that of a parameter, which is bound */
+
 typedef struct dl_range { /* what an argument lets a kernel touch: for the simulator */
   uint32_t argument;
   uint32_t flags;     /* DL_READ, DL_WRITTEN */
@@ -310,6 +318,20 @@ typedef struct dl_configured {
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
 } dl_configured;
 int32_t dl_configure(uint64_t kernel, const dlaunch_config *config, int32_t device, dl_configured *to, dl_fault *fault);
+
+/*
+ * dl_bind packs one argument for good: what a launch would write of it goes to
+ * params and sizes, copies of the program's, and *bound. parameter is its number
+ * in reports.
+ */
+typedef struct dl_bound {
+  int32_t device; /* of all bound tensors; -1 */
+  uint32_t num_ranges;
+  dl_range range;
+  int64_t strides[DL_MAX_RANK]; /* of the tensor, in elements */
+} dl_bound;
+int32_t dl_bind(const dl_kernel *kernel, uint32_t step, uint32_t parameter, const dlaunch_arg *arg, uint8_t *params,
+                int64_t *sizes, dl_bound *bound, dl_fault *fault);
 
 /* ---- publishing and closing what launches read (slots.c, section.c; hot.h) */
 
@@ -384,6 +406,7 @@ typedef struct dl_pack {
   uint32_t num_ranges;
   bool checks_pointers;
 } dl_pack;
+int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 /* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault);

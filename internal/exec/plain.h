@@ -18,17 +18,15 @@ static inline dl_tensor *dl_owner_of(const DLTensor *t) {
 
 /* Where an array is in use is what its memory waits for when it is closed, and what
  * others' streams wait for. */
-static inline void dl_remember_stream(dl_pack *pack, dl_tensor *tensor) {
-  uint64_t stream = pack->stream;
+static inline void dl_remember_stream(dl_tensor *tensor, uint64_t stream) {
   dl_tensor *owner = tensor->owner;
-  pack->has_arrays = true;
   for (int i = 0; i < DL_KNOWN_STREAMS; i++) {
     uint64_t known = atomic_load_explicit(&owner->streams[i], memory_order_relaxed);
     if (__builtin_expect(known == stream, 1)) return;
     if (known != DL_NO_STREAM) continue;
     if (atomic_compare_exchange_strong(&owner->streams[i], &known, stream) || known == stream) return;
   }
-  atomic_fetch_or_explicit(&owner->elsewhere, DL_MORE_STREAMS, memory_order_relaxed);
+  if (stream != DL_NO_STREAM) atomic_fetch_or_explicit(&owner->elsewhere, DL_MORE_STREAMS, memory_order_relaxed);
 }
 
 /* An extent against what the prototype says of it; the first tensor to name a
@@ -87,7 +85,10 @@ static inline bool dl_put_plain(dl_pack *pack, const dl_step *step, const dlaunc
     pack->device = device;
   }
   memcpy(pack->params + step->offset, &address, sizeof address);
-  if (arg->kind == DLAUNCH_ARG_HANDLE) dl_remember_stream(pack, dl_owner_of(t));
+  if (arg->kind == DLAUNCH_ARG_HANDLE) {
+    pack->has_arrays = true;
+    dl_remember_stream(dl_owner_of(t), pack->stream);
+  }
   return true;
 }
 

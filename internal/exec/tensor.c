@@ -247,7 +247,8 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (reason != DL_OK) return reason;
 
   if (arg->kind == DLAUNCH_ARG_HANDLE) {
-    dl_remember_stream(pack, dl_owner_of(t));
+    pack->has_arrays = true;
+    dl_remember_stream(dl_owner_of(t), pack->stream);
     if (__builtin_expect(step->flags & DL_PEER, 0)) {
       atomic_fetch_or_explicit(&dl_owner_of(t)->owner->elsewhere, DL_OTHER_DEVICES, memory_order_relaxed);
     }

@@ -99,6 +99,14 @@ type Program struct {
 	Derived []Derived
 	Terms   []Term
 	Sizes   int // how many size variables
+	Bound   *Bound
+}
+
+// Bound is what bound arguments left in a program, with their bytes in Params.
+type Bound struct {
+	Sizes  []int64 // the value of each size; -1 if a launch gives it
+	Ranges []Range // of tensors; the simulator's
+	Device int32   // of tensors; -1
 }
 
 // Limits are what a launch on one device is checked against.
@@ -169,6 +177,9 @@ const (
 	ArgIn    = C.DLAUNCH_IN
 	ArgOut   = C.DLAUNCH_OUT
 	ArgWhole = C.DLAUNCH_WHOLE
+
+	ParameterBound = C.DLAUNCH_BOUND // of Parameter.Mode
+	BoundArgument  = C.DL_BOUND      // of Range.Argument
 )
 
 // Reason says why a launch was refused; exec.h explains each and its numbers.

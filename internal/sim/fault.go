@@ -75,9 +75,13 @@ func (r *run) describe(address, bytes uint64, write bool) string {
 	a := &r.Arguments[nearest]
 	item := max(1, a.ItemSize)
 	index := floorDivide(int64(address-a.Data), int64(item))
-	element := fmt.Sprintf("%s[%d] (argument %d)", a.Name, index, a.Index)
+	place := fmt.Sprintf("argument %d", a.Index)
+	if a.Bound {
+		place = fmt.Sprintf("bound parameter %d", a.Index)
+	}
+	element := fmt.Sprintf("%s[%d] (%s)", a.Name, index, place)
 	if a.Name == "" {
-		element = fmt.Sprintf("element %d of argument %d", index, a.Index)
+		element = fmt.Sprintf("element %d of %s", index, place)
 	}
 	if best == 0 && address+bytes <= a.High {
 		return fmt.Sprintf("%s %s, which is an input; declare it out or inout", verb(write), element)

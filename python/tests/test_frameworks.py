@@ -99,6 +99,26 @@ if torch_on_gpu:
         saxpy[1 << 12, 256, stream](1.0, x, y)
         stream.synchronize()
 
+    def test_bound_torch_tensors_go_with_the_current_stream(saxpy: dlaunch.Kernel) -> None:
+        side = torch.cuda.Stream()
+        x, y = torch.zeros(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda")
+        with saxpy.bind(1.0, x, y) as bound:
+            for waits in (False, True):  # the builtin, and ctypes
+                launch = bound.configure(1 << 12, 256, sync=waits)
+                x.zero_()
+                y.zero_()
+                launch()
+                torch.cuda.synchronize()
+                with torch.cuda.stream(side):
+                    torch.cuda._sleep(50_000_000)
+                    x.fill_(3)
+                    assert waits or left(launch) == {}
+                    if waits:
+                        launch()
+                    result = y.clone()
+                side.synchronize()
+                assert bool((result == 3).all())
+
     def test_torch_in_a_graph(saxpy: dlaunch.Kernel) -> None:
         x, y = torch.ones(32, device="cuda"), torch.zeros(32, device="cuda")
         saxpy[1, 32](1.0, x, y)
@@ -207,6 +227,28 @@ if cupy_on_gpu:
             result = y.copy()
         stream.synchronize()
         assert bool((result == 3).all())
+
+    def test_bound_cupy_arrays_go_with_the_current_stream(saxpy: dlaunch.Kernel) -> None:
+        stream = cupy.cuda.Stream(non_blocking=True)
+        x, y = cupy.zeros(1 << 20, "f4"), cupy.zeros(1 << 20, "f4")
+        cupy.cuda.Device().synchronize()
+        with saxpy.bind(1.0, x, y) as bound:
+            for waits in (False, True):  # the builtin, and ctypes
+                launch = bound.configure(1 << 12, 256, sync=waits)
+                y.fill(0)
+                x.fill(0)
+                launch()
+                cupy.cuda.Device().synchronize()
+                with stream:
+                    for _ in range(20):
+                        x.sort()
+                    x.fill(3)
+                    assert waits or left(launch) == {}
+                    if waits:
+                        launch()
+                    result = y.copy()
+                stream.synchronize()
+                assert bool((result == 3).all())
 
     def test_cupy_dates(kernels: Any) -> None:
         class Dates:

@@ -155,6 +155,8 @@ class dlaunch_parameter(ctypes.Structure):
     ]
 
 
+DLAUNCH_BOUND = 4
+
 DLAUNCH_ARG_NONE = 0
 DLAUNCH_ARG_TENSOR = 1
 DLAUNCH_ARG_MANAGED = 2
@@ -260,6 +262,8 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_kernel_available_shared_bytes": [dlaunch_kernel, c_int32, c_uint32, c_uint32, POINTER(c_size_t)],
     "dlaunch_kernel_max_cluster_size": [dlaunch_kernel, c_int32, POINTER(dlaunch_config), POINTER(c_int32)],
     "dlaunch_kernel_max_active_clusters": [dlaunch_kernel, c_int32, POINTER(dlaunch_config), POINTER(c_int32)],
+    "dlaunch_kernel_bind": [dlaunch_kernel, c_uint32, POINTER(dlaunch_arg), POINTER(dlaunch_kernel)],
+    "dlaunch_library_bind": [dlaunch_library, c_char_p, POINTER(dlaunch_arg)],
     "dlaunch_array_create": [c_int32, DLDataType, c_int32, POINTER(c_int64), POINTER(dlaunch_array)],
     "dlaunch_array_write": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_read": [dlaunch_array, c_void_p, c_size_t, c_uint64],

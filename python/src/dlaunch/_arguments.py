@@ -58,6 +58,11 @@ class InOut(Marked):
     flags = _abi.DLAUNCH_IN | _abi.DLAUNCH_OUT
 
 
+def in_brackets(parameter: Parameter | None) -> str:
+    """Give " (y)" where a name is known."""
+    return f" ({parameter.name})" if parameter is not None and parameter.name else ""
+
+
 class Arguments:
     """The arguments of one launch, and what must live until it has returned."""
 
@@ -83,14 +88,25 @@ class Arguments:
         agrees = len(values) == len(parameters)  # else the library says how many are wanted
         for index, value in enumerate(values):
             parameter = parameters[index] if agrees else None
-            try:
-                self._convert(self.array[index], value, parameter)
-            except Error as error:
-                name = f" ({parameter.name})" if parameter is not None and parameter.name else ""
-                message = f'dlaunch_launch: kernel "{kernel}", argument {index}{name}: {error}'
-                raise type(error)(message, argument=index) from error.__cause__
+            subject = f'dlaunch_launch: kernel "{kernel}", argument {index}{in_brackets(parameter)}'
+            self._put(self.array[index], value, parameter, subject, index)
+
         for array in self._arrays:  # which may stand before the tensor that says what the stream is
             array._order(self.stream or 0)
+
+    @classmethod
+    def of_binding(cls, value: Any, parameter: Parameter | None, subject: str) -> Arguments:
+        """Convert one value that is bound, and of which subject begins what is said; it is ordered as for stream 0."""
+        made = cls((), (), "", 0)
+        made.array = (_abi.dlaunch_arg * 1)()
+        made._put(made.array[0], value, parameter, subject, -1 if parameter is None else parameter.index)
+        return made
+
+    def _put(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, subject: str, number: int) -> None:
+        try:
+            self._convert(arg, value, parameter)
+        except Error as error:
+            raise type(error)(f"{subject}: {error}", argument=number) from error.__cause__
 
     def _convert(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
         if isinstance(value, Marked):

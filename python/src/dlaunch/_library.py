@@ -9,10 +9,12 @@ from typing import Any
 
 from dlaunch import _lib
 from dlaunch._array import DeviceArray
+from dlaunch._capture import Capture, refuse_pickling
 from dlaunch._create import view_of_memory
 from dlaunch._errors import ArgumentError, MissingFileError, NotFoundError
+from dlaunch._image import ImageFile
 from dlaunch._kernel import Kernel
-from dlaunch._managed import Managed
+from dlaunch._managed import Managed, refuse_copy
 
 
 class Library(Managed):
@@ -21,14 +23,15 @@ class Library(Managed):
     Kernels and views of its symbols keep it loaded; it may be closed before them.
     """
 
-    __slots__ = ("_kernels", "_label")
+    __slots__ = ("_captures", "_image", "_kernels", "_label")
 
     _closer = "dlaunch_library_close"
 
-    def __init__(self, handle: int, label: str) -> None:
-        """Own a handle that dlaunch_library_load gave."""
+    def __init__(self, handle: int, label: str, image: bytes | ImageFile) -> None:
+        """Own a handle that dlaunch_library_load gave for an image."""
         super().__init__(handle)
-        self._label = label
+        self._label, self._image = label, image
+        self._captures: dict[tuple[str, int], Capture] = {}
         self._kernels: list[str] | None = None
 
     @property
@@ -63,11 +66,37 @@ class Library(Managed):
         out = ctypes.c_uint64()
         _lib.call("dlaunch_kernel_get", self._handle, text, ctypes.byref(out))
         only = self.kernels[0] if name_or_prototype.lstrip().startswith("(") else ""
-        return Kernel(out.value, name_or_prototype, only)
+        return Kernel(out.value, name_or_prototype, only, self)
 
     def __getitem__(self, name_or_prototype: str) -> Kernel:
         """Do as kernel does."""
         return self.kernel(name_or_prototype)
+
+    def bind(self, **by_name: Any) -> None:
+        """Capture for all kernels of this: write where arrays are into symbols of these names.
+
+        Each is a pointer (`__device__ float *table;`) or a dlaunch::view<T, rank>, as its size tells, and of the
+        array's device; its earlier work is waited for. The library keeps the array, also for its kernels, until the
+        symbol is bound again or the library is unloaded; a host array is copied to the device now. None writes a null.
+        NotFoundError if there is no such symbol; ArgumentError, TensorError if it does not fit. Types are not checked.
+        """
+        for name, value in by_name.items():
+            place = f'symbol "{name}"'
+            capture = Capture(value, place, f"dlaunch_library_bind: {place}")
+            _lib.call("dlaunch_library_bind", self._handle, _lib.encode("name", name), capture.array)
+            capture.freeze()
+            if value is None:  # of all devices
+                self._captures = {at: c for at, c in self._captures.items() if at[0] != name}
+            else:
+                self._captures[name, capture.device] = capture
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the image, also of a closed library whose kernels are open; PicklingError if a symbol is bound."""
+        refuse_pickling(self, self._captures.values())
+        image = self._image if isinstance(self._image, bytes) else self._image.read()
+        return _load_bytes, (image, self._label)
+
+    __copy__ = __deepcopy__ = refuse_copy
 
     def __repr__(self) -> str:
         """Show where it came from."""
@@ -135,7 +164,7 @@ def load(image: Any) -> Library:
 def _load_bytes(data: bytes, label: str) -> Library:
     out = ctypes.c_uint64()
     _lib.call_driver("dlaunch_library_load", data, len(data), None, ctypes.byref(out))
-    return Library(out.value, label)
+    return Library(out.value, label, data)
 
 
 def _load_file(path: str | bytes) -> Library:
@@ -144,10 +173,11 @@ def _load_file(path: str | bytes) -> Library:
     if b"\0" in encoded:
         raise ArgumentError(f"load: path {path!r} has a NUL in it")
     out = ctypes.c_uint64()
+    image = ImageFile(os.fsdecode(path))
     try:
         _lib.call_driver("dlaunch_library_load_file", encoded, None, ctypes.byref(out))
     except NotFoundError as error:
         found = MissingFileError(str(error), status=error.status, driver_code=error.driver_code)
         found.filename = os.fsdecode(path)
         raise found from None
-    return Library(out.value, os.fsdecode(path))
+    return Library(out.value, os.fsdecode(path), image)

@@ -168,12 +168,24 @@ def _from_exchange(value: Any, address: int) -> BorrowedTensor:
         raise TensorError("its DLPack exchange function failed without saying why")
     borrowed = copy_of(tensor, 0, value)
     device_type, device_id = borrowed.device
-    if device_type == _abi.kDLCUDA and api.current_work_stream:
-        ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
-        stream = ctypes.c_void_p()
-        if ask(api.current_work_stream)(device_type, device_id, ctypes.byref(stream)) == 0:
-            borrowed.stream = stream.value or 0
+    if device_type == _abi.kDLCUDA:
+        borrowed.stream = _exchange_stream(api, device_id)
     return borrowed
+
+
+def _exchange_stream(api: _ExchangeAPI, device: int) -> int | None:
+    if not api.current_work_stream:
+        return None
+    ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    stream = ctypes.c_void_p()
+    failed = ask(api.current_work_stream)(_abi.kDLCUDA, device, ctypes.byref(stream))
+    return None if failed else stream.value or 0
+
+
+def current_stream(value: Any, device: int) -> int | None:
+    """Give the stream on which the package of a GPU tensor works now; None where there is no such thing."""
+    address = exchange_api(type(value))
+    return _exchange_stream(_ExchangeAPI.from_address(address), device) if address else _producer_stream(value, device)
 
 
 # ---- __dlpack__
