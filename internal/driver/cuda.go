@@ -12,6 +12,7 @@ func fill(s *symbols) *API {
 	a := &API{}
 	fillDevices(a, s)
 	fillLibraries(a, s)
+	fillLinker(a, s)
 	fillStreams(a, s)
 	fillMemory(a, s)
 	a.LaunchKernelEx = s.required("cuLaunchKernelEx").address
