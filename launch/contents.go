@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
+	"dlaunch/internal/status"
 )
 
 // contents is what images say of themselves, as far as they can be read.
@@ -147,4 +149,29 @@ func cubinArchitecture(image []byte) uint32 {
 		}
 	}
 	return 0
+}
+
+// Architectures tells what a library has code for, with blanks between.
+func (e *Engine) Architectures(h handles.Handle) (string, error) {
+	entry, err := e.table.Get(h, handles.Library)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(entry.Value.(*library).architectures, " "), nil
+}
+
+// GlobalName gives the symbol of variable index.
+func (e *Engine) GlobalName(h handles.Handle, index int) (string, error) {
+	entry, err := e.table.Get(h, handles.Library)
+	if err != nil {
+		return "", err
+	}
+	lib := entry.Value.(*library)
+	if lib.unread {
+		return "", status.Errorf(status.Unsupported, "a part of %s is compressed or no machine code, so that its variables cannot be listed; the driver finds them by name", lib.label)
+	}
+	if index >= len(lib.globals) {
+		return "", status.Errorf(status.NotFound, "the library has %d variables; there is none with index %d", len(lib.globals), index)
+	}
+	return lib.globals[index], nil
 }

@@ -3,7 +3,6 @@ package launch
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -114,21 +113,23 @@ func (e *Engine) imageError(lib *library, d *device, r driver.Result) error {
 	case r == driver.ResultOutOfMemory:
 		return driverError("cuLibraryLoadData", r)
 	}
-	err := driverError("the image does not load", r)
+	failed := "the image does not load"
+	if lib.linked {
+		failed = "the images do not link"
+	}
+	err := driverError(failed, r)
 	err.Code = status.Image
 	if r == driver.ResultNotSupported {
 		err.Code = status.Unsupported
 	}
 	err.Message += fmt.Sprintf("; the device is sm_%d%d", d.limits.computeMajor, d.limits.computeMinor)
-	for _, text := range lib.texts {
-		err.Message += fmt.Sprintf(", the PTX %d.%d is for %s", text.Version.Major, text.Version.Minor, text.Target)
-	}
 	switch {
-	case len(lib.texts) > 0 || len(lib.architectures) == 0:
-	case len(lib.architectures) == 1:
+	case lib.source != "":
+		err.Message += fmt.Sprintf(", the PTX %d.%d is for %s", lib.texts[0].Version.Major, lib.texts[0].Version.Minor, lib.texts[0].Target)
+	case len(lib.architectures) == 1 && strings.HasPrefix(lib.architectures[0], "sm_"):
 		err.Message += ", the cubin is for " + lib.architectures[0]
-	default:
-		err.Message += ", the image has code for " + strings.Join(lib.architectures, ", ")
+	case len(lib.architectures) > 0:
+		err.Message += ", the code is for " + strings.Join(lib.architectures, ", ")
 	}
 	if log := lib.log.text(); log != "" {
 		err.Message += quotedLine(lib.source, log) + "\n" + log
@@ -136,15 +137,11 @@ func (e *Engine) imageError(lib *library, d *device, r driver.Result) error {
 	return err
 }
 
-var lineInLog = regexp.MustCompile(`line (\d+)`)
-
 // quotedLine gives the line of the PTX that the log names, unless that shows it.
 func quotedLine(source, log string) string {
-	found := lineInLog.FindStringSubmatch(log)
-	if found == nil || source == "" {
-		return ""
-	}
-	number, err := strconv.Atoi(found[1])
+	_, rest, _ := strings.Cut(log, "line ")
+	end := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
+	number, err := strconv.Atoi(rest[:max(0, end)])
 	if err != nil {
 		return ""
 	}

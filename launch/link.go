@@ -92,13 +92,13 @@ func (e *Engine) linkLTOIR(lib *library, inputs []driver.LinkInput, d *device, o
 		return 0, err
 	}
 	linked, log, err := linker.Link(inputs, said)
-	lib.log.write(log)
+	defer func() { lib.log.write(log) }() // last: the driver clears it
 	if err != nil {
 		return 0, err
 	}
 	lib.became(linked)
 	var r driver.Result
-	lib.native, r = e.driver.API.LibraryLoad(linked, nil)
+	lib.native, r = e.driver.API.LibraryLoad(linked, lib.log.options())
 	return r, nil
 }
 

@@ -32,7 +32,7 @@ from dlaunch._errors import (
     UnsupportedError,
 )
 from dlaunch._kernel import Kernel
-from dlaunch._library import Library, load
+from dlaunch._library import Library, link, load
 from dlaunch._parameter import Parameter
 from dlaunch._report import Device, DriverInfo, devices, drain, driver_info, live_handles, report, synchronize
 from dlaunch._stream import Stream
@@ -75,6 +75,7 @@ __all__ = [
     "empty",
     "from_dlpack",
     "full",
+    "link",
     "live_handles",
     "load",
     "report",
