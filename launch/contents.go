@@ -104,7 +104,7 @@ func (c *contents) addArchitecture(name string) {
 
 // addGlobal leaves out what compilers name for themselves.
 func (c *contents) addGlobal(name string) {
-	if c.known[name] || strings.HasPrefix(name, "$") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, carriedPrefix) {
+	if c.known[name] || strings.HasPrefix(name, "$") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "__nv_") || strings.HasPrefix(name, carriedPrefix) {
 		return
 	}
 	c.known[name] = true
