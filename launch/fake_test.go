@@ -30,9 +30,12 @@ type fake struct {
 	lost      bool         // ... which what is not relaxed ends
 	mode      atomic.Int32 // the thread's stream capture mode
 	unloaded  []driver.Library
-	dynamic   int32         // what KernelMaxDynamicShared is now
-	loads     driver.Result // what getting a kernel answers
-	log       string        // what the compiler logs then
+	linked    []driver.LinkInput // what was linked last, to this:
+	cubin     []byte
+	options   []driver.JITOption // of the last load or link, logs left out
+	dynamic   int32              // what KernelMaxDynamicShared is now
+	loads     driver.Result      // what getting a kernel answers
+	log       string             // what the compiler logs then
 	logTo     []byte
 	allocates driver.Result
 	syncs     driver.Result
@@ -76,12 +79,15 @@ func (f *fake) api() *driver.API {
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			for _, o := range options {
-				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
-					f.logTo = bytesAt(o.Value, 8192)
-				}
-			}
+			f.take(options)
 			return 7, ok
+		},
+		LibraryLink: func(inputs []driver.LinkInput, options []driver.JITOption) (driver.Library, []byte, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.take(options)
+			f.linked = inputs
+			return 7, f.cubin, ok
 		},
 		LibraryUnload: func(l driver.Library) driver.Result {
 			f.mu.Lock()
@@ -144,6 +150,18 @@ func (f *fake) api() *driver.API {
 			return ok
 		},
 		CaptureMode: func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
+	}
+}
+
+func (f *fake) take(options []driver.JITOption) {
+	f.options = nil
+	for _, o := range options {
+		switch {
+		case o.ID == 5: // CU_JIT_ERROR_LOG_BUFFER
+			f.logTo = bytesAt(o.Value, 8192)
+		case o.ID < 3 || o.ID > 6:
+			f.options = append(f.options, o)
+		}
 	}
 }
 
