@@ -57,7 +57,8 @@ func (l *library) symbolOf(name string) string {
 // For _ZN2ns1fIfLi3EEEvPT_: void ns::f<float, 3>(float*), the same without what it
 // returns, ns::f<float, 3>, ns::f, f.
 func spellings(symbol string) []string {
-	if !strings.HasPrefix(symbol, "_Z") {
+	const most = 4096 // the time to read one grows with the square of its length
+	if !strings.HasPrefix(symbol, "_Z") || len(symbol) > most {
 		return nil
 	}
 	longest := demangle.MaxLength(12) // 4096 bytes: a short symbol can stand for gigabytes

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +22,13 @@ func TestSpellings(t *testing.T) {
 	} {
 		require.Equal(t, want, spellings(symbol), symbol)
 	}
+	require.Nil(t, spellings("_Z1f"+strings.Repeat("P", 1<<20)+"i"))
+	doubled := "_Z1f1AIiiE" // each parameter is A of the last one, twice
+	for i := range 30 {
+		last := "S" + strings.ToUpper(strconv.FormatInt(int64(i), 36)) + "_"
+		doubled += "S_I" + last + last + "E"
+	}
+	require.Len(t, spellings(doubled)[0], 4096)
 }
 
 func TestSqueeze(t *testing.T) {
