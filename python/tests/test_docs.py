@@ -1,4 +1,4 @@
-"""docs/arguments.md is true: its programs run, one after the other, and each refusal is worded as it says."""
+"""Pages of docs/ are true: their programs run, one after the other, and each refusal is worded as they say."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return [(kind, body) for kind, _, body in (part.partition("\n") for part in parts[1::2])]
 
 
-def test_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "programs", "refusals"), [("arguments.md", 4, 15), ("libraries.md", 3, 5)])
+def test_page(page: str, programs: int, refusals: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}
     ran = refused = 0
-    for kind, body in blocks((ROOT / "docs" / "arguments.md").read_text()):
+    for kind, body in blocks((ROOT / "docs" / page).read_text()):
         if kind == "python":
-            exec(compile(body, "docs/arguments.md", "exec"), names)
+            exec(compile(body, page, "exec"), names)
             ran += 1
             continue
         assert kind == "refused"
@@ -36,4 +37,4 @@ def test_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
                 eval(code, names)
             assert f"{caught.type.__name__}: {str(caught.value).removeprefix(KERNEL)}" == wanted, code
             refused += 1
-    assert ran >= 4 and refused >= 15
+    assert ran >= programs and refused >= refusals
