@@ -95,7 +95,7 @@ func (e *Engine) lookUp(lib *library, k *kernel, d *device) error {
 	case driver.ResultSuccess:
 		return nil
 	case driver.ResultNotFound:
-		err := lib.notThere("kernel", asked, lib.names)
+		err := lib.notThere("kernel", asked, lib.names, lib.unnamed == driver.ResultSuccess)
 		err.Message += almostPrototype(asked, lib.names)
 		err.Driver = int32(r)
 		return err

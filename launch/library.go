@@ -59,6 +59,9 @@ func (e *Engine) load(content []byte, label string, options LibraryOptions) (han
 	if err != nil {
 		return 0, err
 	}
+	if err := e.poisoned(); err != nil {
+		return 0, err
+	}
 	im, err := examine(content, label, api.Version)
 	if err != nil {
 		return 0, err
@@ -83,9 +86,6 @@ func (e *Engine) load(content []byte, label string, options LibraryOptions) (han
 // openLibrary gives a handle to what load has the driver load, once it is proved.
 func (e *Engine) openLibrary(lib *library, options LibraryOptions, load func(*device) (driver.Result, error)) (handles.Handle, error) {
 	api := e.driver.API
-	if err := e.poisoned(); err != nil {
-		return 0, err
-	}
 	if err := checkJITOptions(options.Options, api.Version); err != nil {
 		return 0, err
 	}
@@ -238,7 +238,7 @@ func (e *Engine) Global(h handles.Handle, index int, name string) (address, byte
 		if r == driver.ResultNotFound {
 			symbols := named(name, lib.globals)
 			if len(symbols) != 1 {
-				return lib.notThere("variable", name, lib.globals)
+				return lib.notThere("variable", name, lib.globals, !lib.unread)
 			}
 			a, n, r = e.driver.API.LibraryGlobal(lib.native, symbols[0])
 		}

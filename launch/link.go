@@ -23,6 +23,9 @@ func (e *Engine) Link(inputs []LinkInput, options LibraryOptions) (handles.Handl
 	if err != nil {
 		return 0, err
 	}
+	if err := e.poisoned(); err != nil {
+		return 0, err
+	}
 	if len(inputs) == 0 {
 		return 0, status.Errorf(status.Argument, "there is nothing to link")
 	}

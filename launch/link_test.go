@@ -98,23 +98,3 @@ func TestLinkRefuses(t *testing.T) {
 	refused(t, err, status.Image, "the images do not link", "218", "the device is sm_90, the code is for compute_75", "Undefined reference to 'twice'")
 	require.Empty(t, liveHandles(t, e))
 }
-
-func TestJITOptionsThatCannotBe(t *testing.T) {
-	e, _ := newEngine(t)
-	for id, want := range map[int32]struct {
-		code status.Code
-		said string
-	}{
-		3:  {status.Argument, "JIT option 3 is a log's"},
-		6:  {status.Argument, "JIT option 6 is a log's"},
-		34: {status.OK, ""}, // the fake is driver 13.0, which has it
-	} {
-		lib, err := e.Load([]byte(saxpyPTX), launch.LibraryOptions{Options: []driver.JITOption{{ID: id, Value: 1}}})
-		if want.code == status.OK {
-			require.NoError(t, err)
-			require.NoError(t, e.Close(lib, handles.Library))
-			continue
-		}
-		refused(t, err, want.code, want.said)
-	}
-}

@@ -99,8 +99,8 @@ func named(name string, symbols []string) []string {
 }
 
 // notThere says what there is instead of a name that no symbol, or more than one,
-// goes by.
-func (l *library) notThere(what, name string, symbols []string) *status.Error {
+// goes by; all says whether the symbols are all that there are.
+func (l *library) notThere(what, name string, symbols []string, all bool) *status.Error {
 	if candidates := named(name, symbols); len(candidates) > 1 {
 		return status.Errorf(status.NotFound, "%s %q could be any of %d in %s: %s; ask for one of these names",
 			what, name, len(candidates), l.label, listed(candidates, what))
@@ -109,7 +109,11 @@ func (l *library) notThere(what, name string, symbols []string) *status.Error {
 	if symbol := l.symbolOf(name); symbol != name {
 		asked = fmt.Sprintf("%q (which names say is %q)", symbol, name)
 	}
-	return status.Errorf(status.NotFound, "no %s %s in %s; %s", what, asked, l.label, nearest(what, name, symbols))
+	err := status.Errorf(status.NotFound, "no %s %s in %s", what, asked, l.label)
+	if all || len(symbols) > 0 {
+		err.Message += "; " + nearest(what, name, symbols)
+	}
+	return err
 }
 
 // nearest lists the symbols that are most like the name that was asked for.
