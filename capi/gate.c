@@ -125,6 +125,18 @@ dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library
   return finish(go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err));
 }
 
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_link((dlaunch_link_input *)inputs, num, (dlaunch_library_options *)options, out, err));
+}
+
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err) {
+  GATE(err);
+  return go_library_architectures(library, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
   GATE(err);
   return go_library_kernel_count(library, out, err);
@@ -140,6 +152,12 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
                                       size_t *bytes, dlaunch_error *err) {
   GATE(err);
   return go_library_global(library, device, (char *)name, address, bytes, err);
+}
+
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_library_global_name(library, index, buf, size, needed, err);
 }
 
 dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {

@@ -299,6 +299,13 @@ typedef uint64_t dlaunch_event;
 
 #define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel (not on the simulator) */
 
+/* What a kernel or variable is called beside its symbol: "f<float, 3>" for
+ * "_Z1fIfLi3EEvPT_", as nvrtcGetLoweredName tells. */
+typedef struct dlaunch_name {
+  const char *name; /* blanks in it do not count */
+  const char *symbol;
+} dlaunch_name;
+
 typedef struct dlaunch_library_options {
   uint32_t struct_size; /* sizeof(dlaunch_library_options) */
   uint32_t flags;       /* DLAUNCH_LAZY */
@@ -308,22 +315,33 @@ typedef struct dlaunch_library_options {
   const uint64_t *jit_values; /* ... and their values */
   uint32_t num_jit_options;
   uint32_t reserved;
+  const dlaunch_name *names; /* borrowed: num_names of them */
+  uint64_t num_names;
+  const char *nvjitlink; /* the file of libnvJitLink.so.12 or .13, which links LTO IR; NULL: the loader searches */
 } dlaunch_library_options;
 
-#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0}
+#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0, NULL, 0, NULL}
 
 /*
- * dlaunch_library_load loads a PTX text, cubin or fatbin.
+ * dlaunch_library_load loads a PTX text, cubin or fatbin; a host's object that
+ * was compiled as a whole program, by the fatbin inside; and by way of a linker,
+ * as dlaunch_link does, LTO IR, an object of relocatable device code, and an
+ * archive of those.
  *
  * image    `size` bytes, borrowed: copied. PTX need not end in NUL.
- * options  may be NULL.
+ * options  may be NULL. JIT options concern what is compiled or linked, and the
+ *          simulator knows none of them. Those of logs (3 to 6) are
+ *          DLAUNCH_ERROR_ARGUMENT; one that needs a newer driver is
+ *          DLAUNCH_ERROR_UNSUPPORTED.
  * out      yours: dlaunch_library_close.
  *
  * The driver takes any bytes at load and complains later (seen: 580), so the
- * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to.
- * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log, or the
- * architectures or versions that do not agree. The simulator takes PTX. Libraries
- * that were retired are unloaded first, which waits for their running kernels.
+ * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to. What ends
+ * before its own headers say, or points outside, never reaches the driver.
+ * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log and the line
+ * that they are about, and the architectures or versions that do not agree. The
+ * simulator takes PTX, and LTO IR where nvJitLink is. Libraries that were retired
+ * are unloaded first, which waits for their running kernels.
  */
 dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
                                     dlaunch_library *out, dlaunch_error *err);
@@ -332,6 +350,40 @@ dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunc
  * A file that is not there is DLAUNCH_ERROR_NOT_FOUND. */
 dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
                                          dlaunch_error *err);
+
+typedef struct dlaunch_link_input {
+  uint32_t struct_size; /* sizeof(dlaunch_link_input), the same in all of an array */
+  uint32_t reserved;
+  const void *data; /* borrowed; what it is, its first bytes tell */
+  size_t size;
+  const char *name; /* for messages; NULL: its number in the array */
+} dlaunch_link_input;
+
+#define DLAUNCH_LINK_INPUT_INIT {sizeof(dlaunch_link_input), 0, NULL, 0, NULL}
+
+/*
+ * dlaunch_link makes one library of several images, which may use each other's
+ * functions and variables.
+ *
+ * inputs   `num` of them, 1 or more: PTX; cubins, fatbins and host objects of
+ *          relocatable device code (nvcc -rdc=true or -dc); archives of such
+ *          objects; LTO IR. On the simulator PTX, or LTO IR alone.
+ * options  may be NULL; as for dlaunch_library_load.
+ * out      yours: dlaunch_library_close.
+ *
+ * The driver's linker does it, or nvJitLink (12.3 or newer) where LTO IR is among
+ * the inputs: without that library DLAUNCH_ERROR_UNSUPPORTED says what to install.
+ * DLAUNCH_ERROR_IMAGE carries the linker's log. Prototypes that the inputs carry
+ * are the library's.
+ */
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err);
+
+/* dlaunch_library_architectures tells what the image has code for, with blanks
+ * between: sm_90 for machine code, compute_75 for PTX, lto_90 for LTO IR; of a
+ * library that was linked for the GPU, what came of it. "" when it does not say. */
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err);
 
 /* dlaunch_library_kernel_count counts the kernels of a library. */
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err);
@@ -342,9 +394,16 @@ dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t ind
                                            size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_global gives the address and size in bytes, on one device, of
- * a __device__ or __constant__ symbol, which lives as long as the library. */
+ * a __device__ or __constant__ variable, which lives as long as the library. It
+ * goes by the names that a kernel does (dlaunch_kernel_get). */
 dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
                                       size_t *bytes, dlaunch_error *err);
+
+/* dlaunch_library_global_name gives the symbol of variable `index`; past the end
+ * is DLAUNCH_ERROR_NOT_FOUND. DLAUNCH_ERROR_UNSUPPORTED if a part of the image is
+ * compressed, so that nobody can list them: the driver finds them by name only. */
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_close closes a library. It is unloaded at once if no kernel
  * holds it, which waits for its running kernels; else with its last kernel. */
@@ -368,6 +427,11 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  *          has one value in a launch. `out` or `inout` before the type says that
  *          the kernel writes; `?` after it allows a null; `= ...` is filled in
  *          and never passed. docs/prototypes.md has the whole grammar.
+ *          The name is the kernel's symbol; or what options.names has for one;
+ *          or what the source calls it, where that means one kernel only: for
+ *          _ZN2ns1fIfLi3EEEvPT_ that is `void ns::f<float, 3>(float*)`, less
+ *          `void`, `ns::f<float, 3>`, `ns::f`, or `f`. If it could be several,
+ *          DLAUNCH_ERROR_NOT_FOUND lists them.
  *          A name alone takes the prototype that the image carries, if it does:
  *          DLAUNCH_PROTOTYPE in dlaunch_device.cuh leaves one there.
  * out      yours: dlaunch_kernel_close. Each call gives a handle of its own.

@@ -58,9 +58,12 @@ type fake struct {
 	gone                []uint64           // what giveBack heard
 	params              [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 
-	foreign driver.Context    // of streams that the fake did not make
-	symbols map[string]uint64 // sizes of those that a library has; they lie in symbol memory
-	symbol  [2]driver.Address // where that is, for each device
+	foreign driver.Context     // of streams that the fake did not make
+	symbols map[string]uint64  // sizes of those that a library has; they lie in symbol memory
+	symbol  [2]driver.Address  // where that is, for each device
+	linked  []driver.LinkInput // what was linked last, to this:
+	cubin   []byte
+	options []driver.JITOption // of the last load or link, logs left out
 }
 
 const fakeSharedOptIn = 232448
@@ -101,12 +104,15 @@ func (f *fake) api() *driver.API {
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			for _, o := range options {
-				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
-					f.logTo = bytesAt(o.Value, 8192)
-				}
-			}
+			f.take(options)
 			return 7, ok
+		},
+		LibraryLink: func(inputs []driver.LinkInput, options []driver.JITOption) (driver.Library, []byte, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.take(options)
+			f.linked = inputs
+			return 7, f.cubin, ok
 		},
 		LibraryUnload: func(l driver.Library) driver.Result {
 			f.mu.Lock()
@@ -267,6 +273,18 @@ func (f *fake) setAttribute(id, value int32) driver.Result {
 		}
 	}
 	return f.sets
+}
+
+func (f *fake) take(options []driver.JITOption) {
+	f.options = nil
+	for _, o := range options {
+		switch {
+		case o.ID == 5: // CU_JIT_ERROR_LOG_BUFFER
+			f.logTo = bytesAt(o.Value, 8192)
+		case o.ID < 3 || o.ID > 6:
+			f.options = append(f.options, o)
+		}
+	}
 }
 
 // unsafe is what the driver does in calls that it calls unsafe: while another

@@ -41,9 +41,13 @@ static void in_the_child(void) {
   FORKED(dlaunch_library_load("x", 1, NULL, &out, &err));
   CHECK(out == 0);
   FORKED(dlaunch_library_load_file("x", NULL, &out, &err));
+  FORKED(dlaunch_link(NULL, 0, NULL, &out, &err));
+  CHECK(out == 0);
+  FORKED(dlaunch_library_architectures(library, NULL, 0, &bytes, &err));
   FORKED(dlaunch_library_kernel_count(library, &count, &err));
   FORKED(dlaunch_library_kernel_name(library, 0, NULL, 0, &bytes, &err));
   FORKED(dlaunch_library_global(library, 0, "x", &address, &bytes, &err));
+  FORKED(dlaunch_library_global_name(library, 0, NULL, 0, &bytes, &err));
   FORKED(dlaunch_library_close(library, &err));
   FORKED(dlaunch_kernel_get(library, "saxpy", &out, &err));
   FORKED(dlaunch_kernel_prototype(kernel, NULL, 0, &bytes, &err));

@@ -17,7 +17,9 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_library_kernel_count, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 9, NULL);
+  NO_HANDLE(dlaunch_library_architectures, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_library_global, 0, -7, NULL, NULL, NULL);
+  NO_HANDLE(dlaunch_library_global_name, 0, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_library_close, 0);
   NO_HANDLE(dlaunch_kernel_get, 0, NULL, NULL);
   NO_HANDLE(dlaunch_kernel_prototype, 0, NULL, 9, NULL);
@@ -91,6 +93,9 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("out", dlaunch_library_load, "x", 1, NULL, NULL);
   NULL_IS_REFUSED("path", dlaunch_library_load_file, NULL, NULL, &other);
   NULL_IS_REFUSED("out", dlaunch_library_load_file, "x", NULL, NULL);
+  NULL_IS_REFUSED("inputs", dlaunch_link, NULL, 1, NULL, &other);
+  NULL_IS_REFUSED("out", dlaunch_link, NULL, 1, NULL, NULL);
+  NULL_IS_REFUSED("buf", dlaunch_library_architectures, library, NULL, 9, &bytes);
   NULL_IS_REFUSED("out", dlaunch_library_kernel_count, library, NULL);
   NULL_IS_REFUSED("buf", dlaunch_library_kernel_name, library, 0, NULL, 9, &bytes);
   OK(dlaunch_library_kernel_name(library, 0, NULL, 0, NULL, &err));

@@ -29,8 +29,8 @@ func (w *warp) fail(pc int32, lane int, result driver.Result, format string, arg
 	b := w.block
 	at := &b.run.program.where[pc]
 	thread := b.threadOf(w.number*warpSize + lane)
-	place := fmt.Sprintf("%s: block (%d,%d,%d) thread (%d,%d,%d): PTX line %d (%s)", b.run.program.name,
-		b.index[0], b.index[1], b.index[2], thread[0], thread[1], thread[2], at.line, at.text)
+	place := fmt.Sprintf("%s: block (%d,%d,%d) thread (%d,%d,%d): %s", b.run.program.name,
+		b.index[0], b.index[1], b.index[2], thread[0], thread[1], thread[2], at)
 	if at.source.Line != 0 {
 		place += fmt.Sprintf(", %s line %d", cmp.Or(at.source.File, "source"), at.source.Line)
 	}

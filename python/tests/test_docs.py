@@ -21,7 +21,9 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return [(kind, body) for kind, _, body in (part.partition("\n") for part in parts[1::2])]
 
 
-@pytest.mark.parametrize(("page", "programs", "refusals"), [("arguments.md", 4, 15), ("captures.md", 3, 4)])
+@pytest.mark.parametrize(
+    ("page", "programs", "refusals"), [("arguments.md", 4, 15), ("captures.md", 3, 4), ("libraries.md", 3, 5)]
+)
 def test_page(page: str, programs: int, refusals: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, Any] = {}

@@ -125,6 +125,12 @@ dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stre
 DLAUNCH_LAZY = 1
 
 
+class dlaunch_name(ctypes.Structure):
+    """What a kernel or variable is called beside its symbol."""
+
+    _fields_ = [("name", c_char_p), ("symbol", c_char_p)]
+
+
 class dlaunch_library_options(ctypes.Structure):
     """How to load an image."""
 
@@ -137,6 +143,21 @@ class dlaunch_library_options(ctypes.Structure):
         ("jit_values", POINTER(c_uint64)),
         ("num_jit_options", c_uint32),
         ("reserved", c_uint32),
+        ("names", POINTER(dlaunch_name)),
+        ("num_names", c_uint64),
+        ("nvjitlink", c_char_p),
+    ]
+
+
+class dlaunch_link_input(ctypes.Structure):
+    """One of the images to link."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("data", c_char_p),
+        ("size", c_size_t),
+        ("name", c_char_p),
     ]
 
 
@@ -232,9 +253,17 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_memory_info": [c_int32, POINTER(c_size_t), POINTER(c_size_t)],
     "dlaunch_library_load": [c_void_p, c_size_t, POINTER(dlaunch_library_options), POINTER(dlaunch_library)],
     "dlaunch_library_load_file": [c_char_p, POINTER(dlaunch_library_options), POINTER(dlaunch_library)],
+    "dlaunch_link": [
+        POINTER(dlaunch_link_input),
+        c_uint32,
+        POINTER(dlaunch_library_options),
+        POINTER(dlaunch_library),
+    ],
+    "dlaunch_library_architectures": [dlaunch_library, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_kernel_count": [dlaunch_library, POINTER(c_uint32)],
     "dlaunch_library_kernel_name": [dlaunch_library, c_uint32, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_global": [dlaunch_library, c_int32, c_char_p, POINTER(c_uint64), POINTER(c_size_t)],
+    "dlaunch_library_global_name": [dlaunch_library, c_uint32, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_close": [dlaunch_library],
     "dlaunch_kernel_get": [dlaunch_library, c_char_p, POINTER(dlaunch_kernel)],
     "dlaunch_kernel_from_driver": [c_void_p, c_char_p, POINTER(dlaunch_kernel)],
