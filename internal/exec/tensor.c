@@ -49,6 +49,12 @@ static void remember_stream(dl_tensor *tensor, uint64_t stream) {
 
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
+/* Whether a float of less than two bytes has the bits that its code says. */
+static bool is_known_width(DLDataType dtype) {
+  if (dtype.code < kDLFloat8_e3m4 || dtype.code > kDLFloat4_e2m1fn) return true;
+  return dtype.bits == (dtype.code <= kDLFloat8_e8m0fnu ? 8 : dtype.code <= kDLFloat6_e3m2fn ? 6 : 4);
+}
+
 /* What an element takes in memory: types of less than a byte are packed, unless
  * the producer says that they are padded. */
 static uint64_t stored_bits(DLDataType dtype, uint64_t flags) {
@@ -59,6 +65,9 @@ static uint64_t stored_bits(DLDataType dtype, uint64_t flags) {
 static uint32_t packed_dtype(DLDataType dtype) {
   return dtype.code | (uint32_t)dtype.bits << 8 | (uint32_t)dtype.lanes << 16;
 }
+
+/* Whether shape or strides are where no int64 can be. */
+static bool is_crooked(const DLTensor *t) { return (((uintptr_t)t->shape | (uintptr_t)t->strides) & 7) != 0; }
 
 /* An extent against what the prototype says of it; the first tensor to name a
  * size gives it its value. */
@@ -76,16 +85,17 @@ static bool extent_fits(const dl_dim *dim, int64_t *sizes, int64_t extent, int64
 
 /*
  * Walks the axes in the order in which they ought to lie in memory, innermost
- * first. *empty tells of a zero extent: then strides mean nothing.
+ * first, and says whether they do. *elements is 0 if any extent is: then strides
+ * mean nothing.
  */
-static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t, bool *empty, int64_t *elements,
+static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t, int64_t *elements, bool *in_order,
                            dl_fault *fault) {
   bool fortran = step->flags & DL_FORTRAN, strided = step->flags & DL_STRIDED;
   int32_t leading = t->ndim - step->rank;
   const dl_dim *dims = pack->kernel->program.dims + step->dims;
   int64_t contiguous = 1, bad_found = 0, bad_wanted = 0;
   int32_t bad = -1;
-  *empty = false;
+  bool empty = false;
   for (int32_t n = 0; n < t->ndim; n++) {
     int32_t axis = fortran ? n : t->ndim - 1 - n;
     int64_t extent = t->shape[axis], wanted;
@@ -111,13 +121,14 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
       bad_wanted = contiguous;
     }
     if (extent == 0) {
-      *empty = true;
+      empty = true;
     } else if (__builtin_mul_overflow(contiguous, extent, &contiguous)) {
       return dl_refuse(fault, DL_OVERFLOW, axis, extent, 0);
     }
   }
-  *elements = *empty ? 0 : contiguous;
-  if (bad >= 0 && !strided && !*empty) return dl_refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
+  *elements = empty ? 0 : contiguous;
+  *in_order = bad < 0 || t->strides == NULL;
+  if (bad >= 0 && !strided && !empty) return dl_refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
   return DL_OK;
 }
 
@@ -155,28 +166,30 @@ static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
   }
 }
 
-/* Adds an axis's reach, and stops far beyond all memory, whatever an item's size is:
- * strides are a stranger's numbers. */
-static void extend(__int128 *elements, __int128 reach) {
-  const __int128 most = (__int128)1 << 70;
-  *elements += reach;
-  if (*elements > most) *elements = most;
-  if (*elements < -most) *elements = -most;
-}
-
-/* The bytes that hold every element: [low, high) around the first one. */
-static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, dl_range *range) {
-  __int128 bits = (__int128)stored_bits(t->dtype, flags), first = 0, last = 0;
+/*
+ * The bytes that hold every element: [low, high) around the first one. False if
+ * they lead past the end of memory: shape and strides are a stranger's numbers.
+ * Package dlpack's View draws the same line.
+ */
+static bool span(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, bool in_order,
+                 dl_range *range) {
   range->data = range->low = range->high = address;
-  if (elements == 0) return;
-  if (t->strides == NULL) last = elements - 1;
-  for (int32_t axis = 0; t->strides != NULL && axis < t->ndim; axis++) {
-    __int128 reach = (__int128)t->strides[axis] * (t->shape[axis] - 1);
-    extend(reach < 0 ? &first : &last, reach);
+  if (elements == 0) return true;
+  uint64_t bits = stored_bits(t->dtype, flags);
+  unsigned __int128 below = 0, above = in_order ? (uint64_t)elements - 1 : 0;
+  for (int32_t axis = 0; !in_order && axis < t->ndim; axis++) {
+    int64_t stride = t->strides[axis];
+    unsigned __int128 *side = stride < 0 ? &below : &above;
+    *side += (unsigned __int128)(stride < 0 ? -(uint64_t)stride : (uint64_t)stride) * (uint64_t)(t->shape[axis] - 1);
+    if (*side > INT64_MAX) return false;
   }
-  __int128 low = address + (first * bits - 7) / 8, high = address + ((last + 1) * bits + 7) / 8;
-  range->low = low > 0 ? (uint64_t)low : 0;
-  range->high = high < (__int128)UINT64_MAX ? (uint64_t)high : UINT64_MAX;
+  below = (below * bits + 7) / 8;
+  above = ((above + 1) * bits + 7) / 8;
+  unsigned __int128 all = ((unsigned __int128)(uint64_t)elements * bits + 7) / 8;
+  if (below > address || above > UINT64_MAX - address || above > INT64_MAX || all > INT64_MAX) return false;
+  range->low = address - (uint64_t)below;
+  range->high = address + (uint64_t)above;
+  return true;
 }
 
 /* Where the memory is: DL_OK for what this driver's kernels reach, DL_HOST, or why not. */
@@ -229,6 +242,9 @@ static int32_t put_struct(uint8_t *to, const dl_step *step, const DLTensor *t, u
   return DL_OK;
 }
 
+/* Addresses and elements below this are surely within memory, items of up to 32 bytes each. */
+enum { MOST_PLAIN_BITS = 57 };
+
 /*
  * The short way, for what nearly every tensor is: of the dtype and rank that the
  * prototype says, contiguous, with elements, on the device. False for all else,
@@ -241,7 +257,7 @@ static inline bool put_plain(dl_pack *pack, const dl_step *step, const DLTensor 
   if (dtype != step->dtype || t->ndim != rank || t->device.device_type != kDLCUDA) return false;
   const int64_t *shape = t->shape, *strides = t->strides;
   const dl_dim *dims = pack->kernel->program.dims + step->dims;
-  if (rank != 0 && shape == NULL) return false;
+  if (rank != 0 && (shape == NULL || is_crooked(t))) return false;
   int64_t contiguous = 1;
   for (int32_t axis = rank - 1; axis >= 0; axis--) {
     int64_t extent = shape[axis], wanted;
@@ -249,8 +265,9 @@ static inline bool put_plain(dl_pack *pack, const dl_step *step, const DLTensor 
     if (!extent_fits(&dims[axis], pack->sizes, extent, &wanted)) return false;
     if (__builtin_mul_overflow(contiguous, extent, &contiguous)) return false;
   }
-  uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
-  if (t->data == NULL || (address & (step->align - 1)) != 0) return false;
+  uint64_t address = (uint64_t)(uintptr_t)t->data;
+  if (address == 0 || __builtin_add_overflow(address, t->byte_offset, &address)) return false;
+  if ((address & (step->align - 1)) != 0 || (address | (uint64_t)contiguous) >> MOST_PLAIN_BITS != 0) return false;
   int32_t device = t->device.device_id;
   if (device != pack->device || device < 0) {
     if (pack->device >= 0 || (uint32_t)device >= (uint32_t)dl_the_driver.num_devices) return false;
@@ -277,25 +294,32 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   }
   if (t->ndim > DL_MAX_RANK) return dl_refuse(fault, DL_RANK, -1, t->ndim, DL_MAX_RANK);
   if (t->ndim > 0 && t->shape == NULL) return dl_refuse(fault, DL_NULL, 0, 0, 0);
+  if (t->ndim > 0 && is_crooked(t)) return dl_refuse(fault, DL_CROOKED, -1, 0, 0);
 
-  bool empty;
+  bool in_order;
   int64_t elements;
-  reason = check_shape(pack, step, t, &empty, &elements, fault);
+  reason = check_shape(pack, step, t, &elements, &in_order, fault);
   if (reason != DL_OK) return reason;
 
   uint64_t address = (uint64_t)(uintptr_t)t->data;
-  if (address != 0) address += t->byte_offset;
-  if (address == 0 && !empty) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
+  if (address == 0 && elements != 0) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
   uint64_t item = (item_bits(t->dtype) + 7) / 8;
-  if (item == 0) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  if (item == 0 || !is_known_width(t->dtype)) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  dl_range range;
+  if (address != 0 && __builtin_add_overflow(address, t->byte_offset, &address)) {
+    return dl_refuse(fault, DL_REACH, -1, (int64_t)(uintptr_t)t->data, 0);
+  }
+  if (!span(t, flags, address, elements, in_order, &range)) {
+    return dl_refuse(fault, DL_REACH, -1, (int64_t)address, 0);
+  }
   uint64_t align = (item & (item - 1)) == 0 && item <= 16 ? item : 1;
   if (step->align > align) align = step->align;
-  if (!empty && (address & (align - 1)) != 0)
+  if (elements != 0 && (address & (align - 1)) != 0)
     return dl_refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
 
   bool written = step->flags & DL_WRITTEN || arg->flags & DLAUNCH_OUT;
   if (written && flags & DLPACK_FLAG_BITMASK_READ_ONLY) return dl_refuse(fault, DL_READ_ONLY, -1, 0, 0);
-  if (written && t->strides != NULL && step->flags & DL_STRIDED && !empty) {
+  if (written && t->strides != NULL && step->flags & DL_STRIDED && elements != 0) {
     reason = check_overlap(t, fault);
     if (reason != DL_OK) return reason;
   }
@@ -316,12 +340,11 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
     if (reason != DL_OK) return reason;
   }
   if (__builtin_expect(pack->ranges != NULL, 0)) {
-    dl_range *range = &pack->ranges[pack->num_ranges++];
-    extent_bytes(t, flags, address, elements, range);
-    range->argument = index;
-    range->flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
-                   (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
-    range->dtype = dtype;
+    range.argument = index;
+    range.flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
+                  (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
+    range.dtype = dtype;
+    pack->ranges[pack->num_ranges++] = range;
   }
   return DL_OK;
 }
