@@ -31,6 +31,24 @@ class Index:
         return -2
 
 
+class NoAxes:
+    """A host tensor without axes, as torch and JAX have them, of a number."""
+
+    shape = ()
+
+    def __init__(self, number: object) -> None:
+        self.number = number
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        raise BufferError("not needed")
+
+    def item(self) -> object:
+        return self.number
+
+
 class Pair(ctypes.Structure):
     _fields_ = [("a", ctypes.c_int32), ("b", ctypes.c_float)]
 
@@ -61,6 +79,9 @@ TYPED = [
     (32, "f32", ctypes.c_float(2.5), struct.pack("<f", 2.5)),
     (32, "f32", np.array(0.1), np.float32(0.1).tobytes()),
     (32, "i32", np.array(-5, "i8"), struct.pack("<i", -5)),
+    (32, "f32", NoAxes(0.1), np.float32(0.1).tobytes()),
+    (32, "i32", NoAxes(-5), struct.pack("<i", -5)),
+    (64, "c64", NoAxes(1 + 2j), struct.pack("<ff", 1, 2)),
     (32, "f32", b"\1\2\3\4", b"\1\2\3\4"),
     (32, "c32", 1 + 2j, struct.pack("<ee", 1, 2)),
     (64, "i64", -(2**63), struct.pack("<q", -(2**63))),
@@ -118,6 +139,7 @@ REFUSED = [
     (32, "i32", np.float32(1.0), "i32"),
     (32, "i32", np.array(1.0), "i32"),
     (8, "u8", np.array(256), "256"),
+    (8, "u8", NoAxes(256), "256"),
     (32, "f32", 2**24 + 1, str(2**24 + 1)),
     (32, "f32", 1e39, "1e+39"),
     (32, "f32", 1j, "complex given, f32 wanted"),

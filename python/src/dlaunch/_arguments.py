@@ -82,8 +82,8 @@ class Arguments:
             value = value.array
             if not isinstance(value, DeviceArray) and not _tensor.is_tensor(value):
                 raise ArgumentError(f"{type(value).__name__} in a mark is no tensor; {_ADVICE}")
-        elif parameter is not None and _is_scalar_array(value) and _dtype.named(parameter.type) is not None:
-            value = value[()]
+        elif parameter is not None and _dtype.named(parameter.type) is not None and _is_host_scalar(value):
+            value = value[()] if hasattr(value, "__array_interface__") else value.item()
         if value is None:
             arg.kind = _abi.DLAUNCH_ARG_NONE
         elif isinstance(value, DeviceArray):
@@ -176,10 +176,14 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
     return True
 
 
-def _is_scalar_array(value: Any) -> bool:
-    """Tell a host array without axes, which is a number to a parameter that is no tensor."""
+def _is_host_scalar(value: Any) -> bool:
+    """Tell a host array without axes, of any package, which is a number to a parameter that is no tensor."""
+    if getattr(value, "shape", None) != () or isinstance(value, DeviceArray) or not hasattr(value, "__dlpack_device__"):
+        return False
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray) and value.ndim == 0
+    if numpy is not None and isinstance(value, numpy.generic):
+        return False  # a number already
+    return hasattr(value, "item") and value.__dlpack_device__()[0] == _abi.kDLCPU
 
 
 def _put_int(arg: _abi.dlaunch_arg, value: int) -> None:

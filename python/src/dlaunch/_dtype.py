@@ -140,6 +140,16 @@ def of_numpy(dtype: Any) -> DataType:
     return found
 
 
+def of_items(dtype: Any) -> DataType:
+    """Read the dtype of a NumPy or CuPy array. TensorError also for types of less than a byte."""
+    found = of_numpy(dtype)
+    if found.bits < 8:
+        raise TensorError(
+            f"{found}: each element has a byte of its own here, and kernels pack them; give .view('uint8')"
+        )
+    return found
+
+
 def _of_str(text: str) -> DataType | None:
     """Read an array-interface type string: '<f4'."""
     if len(text) < 3 or text[0] not in "<|=" or not text[2:].isdigit():

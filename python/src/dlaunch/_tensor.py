@@ -219,6 +219,8 @@ def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
     borrowed.stream = stream
+    if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):  # immutable, which its struct does not say
+        borrowed.struct.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     return borrowed
 
 
@@ -253,7 +255,7 @@ def _from_numpy(value: Any) -> BorrowedTensor:
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.ma.MaskedArray):
         raise TensorError("a masked array's mask has no counterpart in DLPack; give .filled()")
-    dtype = _dtype.of_numpy(value.dtype)
+    dtype = _dtype.of_items(value.dtype)
     flags = 0 if value.flags.writeable else _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     strides = _element_strides(value.strides, value.dtype.itemsize, value.shape)
     return BorrowedTensor(value.ctypes.data, (_abi.kDLCPU, 0), dtype, value.shape, strides, flags, value)
@@ -315,7 +317,7 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0) -> Borro
     """
     name = type(value).__name__
     try:
-        _refuse_lazy_bits(value)
+        _refuse_other_memory(value)
         address = exchange_api(type(value))
         if address:
             return _from_exchange(value, address)
@@ -332,13 +334,17 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0) -> Borro
     except TensorError as error:
         raise TensorError(f"{name}: {error}") from error.__cause__
     except Exception as cause:
-        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {cause}") from cause
+        said = str(cause).partition("\nException raised from")[0]  # torch adds where in its own C++ code
+        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {said}") from cause
 
 
-def _refuse_lazy_bits(value: Any) -> None:
-    """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
-    if type(value).__module__.partition(".")[0] != "torch":
+def _refuse_other_memory(value: Any) -> None:
+    """Refuse a torch tensor, or one derived from it, whose memory does not hold what it shows."""
+    if not hasattr(type(value), "is_conj"):
         return
+    layout = str(getattr(value, "layout", "torch.strided"))
+    if layout != "torch.strided":
+        raise TensorError(f"its layout is {layout}, which has no strides; give .to_dense()")
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
             raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")
