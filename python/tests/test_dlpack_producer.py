@@ -150,16 +150,42 @@ def test_devices() -> None:
                 array.__dlpack__(dl_device=elsewhere)
 
 
-def test_copies() -> None:
+def test_no_copy_unless_asked() -> None:
     with dlaunch.zeros(3, "f32") as array:
         for never in (None, False):
-            capsule = array.__dlpack__(copy=never, max_version=(1, 0))
-            assert struct_of(capsule).tensor.data == array.ptr and not struct_of(capsule).flags & IS_COPIED
-        try:
-            capsule = array.__dlpack__(copy=True, max_version=(1, 0))
-        except BufferError:  # the standard lets a producer refuse, but not share
-            return
-        assert struct_of(capsule).tensor.data != array.ptr and struct_of(capsule).flags & IS_COPIED
+            struct = struct_of(capsule := array.__dlpack__(copy=never, max_version=(1, 0)))
+            assert struct.tensor.data == array.ptr and not struct.flags & IS_COPIED
+            del capsule
+
+
+@pytest.mark.parametrize("version", OLD_VERSIONS + NEW_VERSIONS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_copies_to_the_host(view: str, version: Any) -> None:
+    whole = np.arange(25, dtype="i4").reshape(5, 5)
+    wanted = VIEWS[view](whole)
+    with dlaunch.to_device(whole) as array:
+        capsule = VIEWS[view](array).__dlpack__(copy=True, dl_device=(1, 0), max_version=version)
+    struct = struct_of(capsule)
+    tensor = struct.tensor
+    assert (tensor.device_type, tensor.device_id) == (1, 0)
+    assert axes(tensor.shape, tensor.ndim) or () == wanted.shape
+    assert version in OLD_VERSIONS or struct.flags == IS_COPIED
+    if wanted.size:
+        assert (axes(tensor.strides, tensor.ndim) or ()) == tuple(s // 4 for s in wanted.copy("C").strides)
+    data = ctypes.string_at(tensor.data, wanted.nbytes) if wanted.size else b""
+    assert data == wanted.tobytes()
+
+
+def test_other_devices_than_the_host_get_no_copy() -> None:
+    with dlaunch.zeros(3, "f32") as array:
+        if on_simulator:  # the device is the host
+            capsule = array.__dlpack__(copy=True)
+        else:
+            for refused in ({"copy": True}, {"copy": False, "dl_device": (1, 0)}):
+                with pytest.raises(BufferError):
+                    array.__dlpack__(**refused)
+            capsule = array.__dlpack__(dl_device=(1, 0))
+        assert struct_of(capsule).tensor.data != array.ptr
 
 
 class ReadOnly:

@@ -152,14 +152,17 @@ class DeviceArray(Managed):
         counterpart there, of its bytes or bits. On the legacy default stream unless one is given.
         """
         self._check_open()
+        return _shaped(self._contents(stream), self._dtype, self._shape)
+
+    def _contents(self, stream: Any) -> bytearray:
+        """Copy the elements in C order."""
         if not self.is_contiguous:
-            return _shaped(self._gathered(stream), self._dtype, self._shape)
+            return self._gathered(stream)
         data = bytearray(self.nbytes)
         if data:
             place = (ctypes.c_char * len(data)).from_buffer(data)
             self._copy(ctypes.addressof(place), stream, to_host=True)
-            del place
-        return _shaped(data, self._dtype, self._shape)
+        return data
 
     def _gathered(self, stream: Any) -> bytearray:
         """Copy all that lies between the elements of a strided view too, and pick them out here."""
@@ -285,13 +288,19 @@ class DeviceArray(Managed):
     ) -> Any:
         """Give a capsule of a DLPack struct that keeps the memory, also after close().
 
-        It is not ordered: the consumer's stream must come after the launches that write this array. BufferError where
-        a copy or another device is asked for, or the consumer knows only the struct before DLPack 1.0.
+        It is not ordered: the consumer's stream must come after the launches that write this array. For dl_device
+        (1, 0), host memory, it is a copy, made after the work of the legacy default stream. BufferError where any other
+        device or a copy on the device is asked for, or read-only memory by a consumer that knows only the struct before
+        DLPack 1.0.
         """
         self._check_open()
-        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
-            raise BufferError("a dlaunch.DeviceArray is exported as it is; use copy_to_host() for a copy")
+        here = self.__dlpack_device__()
+        there = here if dl_device is None else tuple(dl_device)
         versioned = max_version is not None and max_version[0] >= _abi.DLPACK_MAJOR_VERSION
+        if there == (_abi.kDLCPU, 0) and copy is not False and (copy or there != here):
+            return _export.capsule_of_copy(self._contents(None), self._dtype, self._shape, versioned)
+        if copy or there != here:
+            raise BufferError("a dlaunch.DeviceArray is exported as it is, or copied to the host: dl_device=(1, 0)")
         if not versioned and self._borrowed.is_read_only:
             raise BufferError("this memory is read-only, which the struct before DLPack 1.0 cannot say")
         if self._is_view():

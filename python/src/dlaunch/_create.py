@@ -83,6 +83,7 @@ def from_dlpack(source: Any) -> DeviceArray:
     borrowed = _tensor.read(source)
     if not _memory.is_device(borrowed):
         raise TensorError(f"from_dlpack: {type(source).__name__} is in host memory; use to_device() to copy it")
+    borrowed.struct.flags &= ~_abi.DLPACK_FLAG_BITMASK_IS_COPIED  # whoever gets it from the view shares it
     return DeviceArray._of_borrowed(borrowed)
 
 
