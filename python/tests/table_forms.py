@@ -91,6 +91,12 @@ ML_TYPES = (
 ).split()
 
 
+def ml_types() -> list[np.dtype]:
+    """Give the types of ml_dtypes, as many as this version has."""
+    ml_dtypes = imported("ml_dtypes")
+    return [np.dtype(getattr(ml_dtypes, t)) for t in ML_TYPES if hasattr(ml_dtypes, t)]
+
+
 def _form(id: str, dtype: np.dtype, layout: str, shift: int = 0) -> Form:
     memory = np.random.default_rng(7).integers(0, 256, ELEMENTS * dtype.itemsize + 64, dtype="u1")
     start = -memory.ctypes.data % 64 + shift
@@ -102,10 +108,7 @@ def forms() -> Iterator[Form]:
     """Every layout of f4; every type, contiguous and sliced; and arrays between the addresses of elements."""
     for layout in LAYOUTS:
         yield _form(layout, np.dtype("f4"), layout)
-    ml_dtypes = imported("ml_dtypes")
-    types = [np.dtype(t) for t in [*NUMPY_TYPES, *FOREIGN_TYPES]]
-    types += [np.dtype(getattr(ml_dtypes, t)) for t in ML_TYPES if hasattr(ml_dtypes, t)]
-    for dtype in types:
+    for dtype in [*(np.dtype(t) for t in [*NUMPY_TYPES, *FOREIGN_TYPES]), *ml_types()]:
         for layout in ("vector", "sliced matrix"):
             yield _form(f"{dtype.name} ({dtype.str}) {layout}", dtype, layout)
     for text in ("f4", "c16"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import imported
 from echo import PTX, echo
 
 import dlaunch
@@ -79,6 +80,9 @@ TYPED = [
     (32, "f32", ctypes.c_float(2.5), struct.pack("<f", 2.5)),
     (32, "f32", np.array(0.1), np.float32(0.1).tobytes()),
     (32, "i32", np.array(-5, "i8"), struct.pack("<i", -5)),
+    (8, "b8", np.array(7), b"\7"),
+    (64, "bytes(8,8)", np.array((3, 0.5), "i4,f4"), struct.pack("<if", 3, 0.5)),
+    (64, "bytes(8,8)", np.void(b"12345678"), b"12345678"),
     (32, "f32", NoAxes(0.1), np.float32(0.1).tobytes()),
     (32, "i32", NoAxes(-5), struct.pack("<i", -5)),
     (64, "c64", NoAxes(1 + 2j), struct.pack("<ff", 1, 2)),
@@ -102,6 +106,15 @@ TYPED = [
     (64, "ptr", ctypes.c_void_p(0x1234), struct.pack("<Q", 0x1234)),
     (64, "ptr", ctypes.c_void_p(None), bytes(8)),
 ]
+
+ml_dtypes: Any = imported("ml_dtypes")
+if ml_dtypes is not None:
+    TYPED += [
+        (32, "i32", ml_dtypes.int4(-3), struct.pack("<i", -3)),
+        (32, "f32", ml_dtypes.uint4(3), struct.pack("<f", 3)),
+        (32, "f32", ml_dtypes.bfloat16(1.5), struct.pack("<f", 1.5)),
+        (8, "f8e4m3fn", ml_dtypes.float8_e4m3fn(1.5), ml_dtypes.float8_e4m3fn(1.5).tobytes()),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +156,9 @@ REFUSED = [
     (32, "f32", 2**24 + 1, str(2**24 + 1)),
     (32, "f32", 1e39, "1e+39"),
     (32, "f32", 1j, "complex given, f32 wanted"),
+    (64, "f64", np.complex64(1), "complex given, f64 wanted"),
+    (64, "i64", np.complex64(1), "complex given, i64 wanted"),
+    (32, "i32", np.str_("x"), "str_ is no tensor and no scalar"),
     (32, "f32", "1", "str is no tensor and no scalar"),
     (32, "f32", None, "f32"),
     (32, "f32", b"12345", "5 bytes given, 4 wanted"),
