@@ -14,9 +14,12 @@ import (
 	"dlaunch/internal/exec/exectest"
 )
 
-// fields is a DLTensor of any fields but one: shape and strides lead to memory
-// that is there, or to no address that is ever followed.
+// fields is a DLManagedTensorVersioned whose DLTensor has any fields but two: shape
+// and strides lead to memory that is there, or to no address that is ever followed.
 type fields struct {
+	version          [2]uint32
+	context, deleter uint64
+	flags            uint64
 	tensor
 	axes [2 * exec.MaxRank]int64
 	pin  runtime.Pinner
@@ -32,8 +35,8 @@ const (
 
 // newFields spreads shape and strides over all axes that a rank may have; what
 // the bytes do not say is 1.
-func newFields(data, offset uint64, device, rank int32, dtype uint32, shape, strides []byte, bits uint8) *fields {
-	f := &fields{tensor: tensor{data: data, deviceType: cuda, device: device, ndim: rank, dtype: dtype, offset: offset}}
+func newFields(data, offset uint64, device, rank int32, dtype uint32, flags uint64, shape, strides []byte, bits uint8) *fields {
+	f := &fields{version: [2]uint32{dlpack.MajorVersion, dlpack.MinorVersion}, flags: flags, tensor: tensor{data: data, deviceType: cuda, device: device, ndim: rank, dtype: dtype, offset: offset}}
 	f.pin.Pin(f)
 	for half, from := range [][]byte{shape, strides} {
 		for axis := range exec.MaxRank {
@@ -61,7 +64,7 @@ func newFields(data, offset uint64, device, rank int32, dtype uint32, shape, str
 }
 
 func (f *fields) arg() exec.Arg {
-	return exec.Arg{Kind: exec.ArgTensor, Value: uint64(uintptr(unsafe.Pointer(&f.tensor)))}
+	return exec.Arg{Kind: exec.ArgVersioned, Value: uint64(uintptr(unsafe.Pointer(f)))}
 }
 
 // bytesOf writes axes as newFields reads them.
@@ -95,17 +98,17 @@ func FuzzTensorFields(f *testing.F) {
 	}
 
 	for _, dtype := range []uint32{f32, 0 | 8<<8 | 1<<16, 17 | 4<<8 | 1<<16, 10 | 16<<8 | 1<<16, 2 | 32<<8 | 4<<16, 3 | 255<<8 | 65535<<16} {
-		f.Add(uint64(0x7000_0000), uint64(64), int32(1), int32(2), dtype, bytesOf(2, 3), bytesOf(3, 1), uint8(0))
-		f.Add(uint64(0x7000_0000), uint64(0), int32(0), int32(3), dtype, bytesOf(2, 3, 4), bytesOf(1, 2, 6), uint8(0))
+		f.Add(uint64(0x7000_0000), uint64(64), int32(1), int32(2), dtype, uint64(0), bytesOf(2, 3), bytesOf(3, 1), uint8(0))
+		f.Add(uint64(0x7000_0000), uint64(0), int32(0), int32(3), dtype, uint64(dlpack.Padded|dlpack.ReadOnly), bytesOf(2, 3, 4), bytesOf(1, 2, 6), uint8(0))
 	}
-	f.Add(uint64(0), uint64(8), int32(0), int32(2), uint32(f32), bytesOf(4, 0), bytesOf(9, 9), uint8(noStrides))
-	f.Add(uint64(16), uint64(0), int32(0), int32(1), uint32(f32), bytesOf(6), bytesOf(-1), uint8(0))
-	f.Add(uint64(16), uint64(1<<64-8), int32(0), int32(1), uint32(f32), bytesOf(1<<62), bytesOf(-1<<63), uint8(crookedShape))
-	f.Add(uint64(1<<63), uint64(1<<63), int32(9), int32(-1), uint32(f32), bytesOf(1<<40, 1<<40), bytesOf(0, 0), uint8(noShape))
-	f.Add(uint64(64), uint64(0), int32(-1), int32(64), uint32(f32), bytesOf(2, 2, 2), bytesOf(0), uint8(crookedStrides))
+	f.Add(uint64(0), uint64(8), int32(0), int32(2), uint32(f32), uint64(dlpack.Padded), bytesOf(4, 0), bytesOf(9, 9), uint8(noStrides))
+	f.Add(uint64(16), uint64(0), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(6), bytesOf(-1), uint8(0))
+	f.Add(uint64(16), uint64(1<<64-8), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(1<<62), bytesOf(-1<<63), uint8(crookedShape))
+	f.Add(uint64(1<<63), uint64(1<<63), int32(9), int32(-1), uint32(f32), uint64(dlpack.Padded), bytesOf(1<<40, 1<<40), bytesOf(0, 0), uint8(noShape))
+	f.Add(uint64(64), uint64(0), int32(-1), int32(64), uint32(f32), uint64(dlpack.Padded), bytesOf(2, 2, 2), bytesOf(0), uint8(crookedStrides))
 
-	f.Fuzz(func(t *testing.T, data, offset uint64, device, rank int32, dtype uint32, shape, strides []byte, bits uint8) {
-		x := newFields(data, offset, device, rank, dtype, shape, strides, bits)
+	f.Fuzz(func(t *testing.T, data, offset uint64, device, rank int32, dtype uint32, flags uint64, shape, strides []byte, bits uint8) {
+		x := newFields(data, offset, device, rank, dtype, flags, shape, strides, bits)
 		defer x.pin.Unpin()
 		run := func(p *exec.Program) (exec.Fault, []byte) {
 			fault := launch(kernels[p], x.arg())
@@ -115,7 +118,7 @@ func FuzzTensorFields(f *testing.F) {
 			return fault, exectest.Params()
 		}
 		first, packed := run(&anything)
-		seen, err := dlpack.Read(uintptr(unsafe.Pointer(&x.tensor)))
+		seen, err := dlpack.ReadVersioned(uintptr(unsafe.Pointer(x)))
 		if err != nil {
 			require.NotEqual(t, exec.OK, first.Reason, "View says: %v", err)
 			require.NotContains(t, beyondTheView, first.Reason, "View says: %v", err)
@@ -140,16 +143,20 @@ func FuzzTensorFields(f *testing.F) {
 		require.Equal(t, seen.C, inOrder.Reason == exec.OK, "%+v, %+v", inOrder, seen)
 		inFortran, _ := run(&fortran)
 		require.Equal(t, seen.Fortran, inFortran.Reason == exec.OK, "%+v, %+v", inFortran, seen)
+		if rank == 3 {
+			_, words := run(&view)
+			require.Equal(t, bytesOf(append(append([]int64{int64(seen.Address)}, seen.Shape...), seen.Strides...)...), words)
+		}
 		asWritten, _ := run(&written)
+		if seen.Flags&dlpack.ReadOnly != 0 {
+			require.Equal(t, exec.ReadOnly, asWritten.Reason)
+			return
+		}
 		if asWritten.Reason == exec.OK && seen.Size > 0 && seen.Size <= 1000 {
 			require.True(t, areDistinct(seen), "%+v", seen)
 		}
 		if seen.C || seen.Fortran {
 			require.Equal(t, exec.OK, asWritten.Reason, "%+v, %+v", asWritten, seen)
-		}
-		if rank == 3 {
-			_, words := run(&view)
-			require.Equal(t, bytesOf(append(append([]int64{int64(seen.Address)}, seen.Shape...), seen.Strides...)...), words)
 		}
 	})
 }

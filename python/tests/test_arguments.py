@@ -185,6 +185,41 @@ def test_a_scalar_is_refused(library: dlaunch.Library, bits: int, scalar: str, v
     assert said in str(caught.value)
 
 
+MAP_PTX = """//
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry read_map(.param .u64 to, .param .align 64 .b8 map[128])
+{
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u64 %rd2, [map];
+    ld.param.u64 %rd3, [map+120];
+    st.global.u64 [%rd1], %rd2;
+    st.global.u64 [%rd1+8], %rd3;
+    ret;
+}
+"""
+
+
+class TensorMap(ctypes.Structure):
+    _fields_ = [("opaque", ctypes.c_uint64 * 16)]
+
+
+def test_a_tensor_map() -> None:
+    words = list(range(100, 116))
+    with dlaunch.load(MAP_PTX) as library, dlaunch.zeros(2, "u64") as to:
+        for text in ("read_map", "read_map(to: out u64[2], map: bytes(128,64))"):
+            with library.kernel(text) as kernel:
+                assert kernel.parameters[1].offset == 64
+                for value in (TensorMap((ctypes.c_uint64 * 16)(*words)), np.array(words, "u8").tobytes()):
+                    to.fill(0)
+                    kernel[1, 1](to, value)
+                    assert to.copy_to_host().tolist() == [100, 115]
+                with pytest.raises(dlaunch.ArgumentError, match="120 bytes given, 128 wanted"):
+                    kernel[1, 1](to, bytes(120))
+
+
 def test_a_wrong_count_says_what_is_wanted(saxpy: dlaunch.Kernel) -> None:
     with dlaunch.zeros(4, "f32") as x:
         for given in ((), (1.0, x), (1.0, x, x, 4)):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dlaunch import _abi, _dtype
+from dlaunch._buffer import Buffer, is_buffer
 from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
@@ -272,6 +273,16 @@ def _element_strides(strides: Sequence[int] | None, itemsize: int, shape: Sequen
     return [stride // itemsize for stride in strides]
 
 
+def _from_buffer(value: Any) -> BorrowedTensor:
+    held = Buffer(value)
+    dtype = _dtype.of_format(held.format, held.itemsize)
+    if dtype is None:
+        raise TensorError(f"items of format {held.format!r} are no numbers of a kernel's")
+    flags = _abi.DLPACK_FLAG_BITMASK_READ_ONLY if held.is_read_only else 0
+    strides = _element_strides(held.strides, held.itemsize, held.shape)
+    return BorrowedTensor(held.address, (_abi.kDLCPU, 0), dtype, held.shape, strides, flags, held)
+
+
 def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
     interface = value.__cuda_array_interface__
     if interface.get("mask") is not None:
@@ -287,6 +298,10 @@ def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
     borrowed = BorrowedTensor(address or 0, (_abi.kDLCUDA, int(place)), dtype, shape, strides, flags, value)
     if interface.get("stream") is not None:
         borrowed.stream = int(interface["stream"])
+        if borrowed.stream == 0:
+            raise TensorError(
+                "its __cuda_array_interface__ has the stream 0, which may be either default stream: 1 or 2"
+            )
     return borrowed
 
 
@@ -294,7 +309,8 @@ def is_tensor(value: Any) -> bool:
     """Tell whether an object has one of the protocols."""
     if isinstance(value, type):
         return False
-    return hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    has_protocol = hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    return has_protocol or is_buffer(value)
 
 
 def _has_cuda_interface(value: Any) -> bool:
@@ -310,7 +326,7 @@ def _has_cuda_interface(value: Any) -> bool:
 
 
 def read(value: Any, launch_stream: int | None = None, device: int = 0) -> BorrowedTensor:
-    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
+    """Read any tensor: by the exchange API, as an ndarray, by __dlpack__, by __cuda_array_interface__ or as a buffer.
 
     launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. What a protocol raises
     is the cause of the TensorError. The result holds the object, or its capsule, alive.
@@ -330,6 +346,8 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0) -> Borro
             except BufferError:  # what DLPack cannot say, as dates
                 if not _has_cuda_interface(value):
                     raise
+        if not _has_cuda_interface(value) and is_buffer(value):
+            return _from_buffer(value)
         return _from_cuda_interface(value, device)
     except TensorError as error:
         raise TensorError(f"{name}: {error}") from error.__cause__
