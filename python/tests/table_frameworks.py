@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import sys
 import warnings
@@ -17,7 +18,7 @@ from table_forms import Form
 import dlaunch
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX takes the whole GPU else
-on_gpu = os.environ.get("DLAUNCH_DRIVER") != "sim" and dlaunch.driver_info().kind == "cuda"
+on_gpu = dlaunch.driver_info().kind == "cuda"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,15 +231,10 @@ def _changed(
     return changed
 
 
-def _put_torch_on_host(form: Form) -> Given | None:
-    return _put_torch(form, "cpu")
-
-
-def _torch_rows() -> list[Framework]:
-    """CPU tensors that are not quite torch.Tensor, or not quite what their memory is."""
-    torch = imported("torch")
-    if torch is None:
-        return []
+def _torch_rows(device: str) -> list[Framework]:
+    """Give torch's tensors, and those that are not quite torch.Tensor, or not quite what their memory is."""
+    torch = _find("torch")
+    put = functools.partial(_put_torch, device=device)
     derived = type("DerivedTensor", (torch.Tensor,), {})
     changes: list[tuple[str, Callable[[Any], Any], str, str]] = [
         ("torch.nn.Parameter", lambda t: torch.nn.Parameter(t, requires_grad=False), "", ""),
@@ -251,15 +247,23 @@ def _torch_rows() -> list[Framework]:
         ("torch sparse", lambda t: torch.eye(3).to_sparse(), "F", "sparse"),
         ("torch meta", lambda t: t.to("meta"), "F", "nowhere"),
     ]
-    return [Framework(name, _changed(_put_torch_on_host, *change)) for name, *change in changes]
+    where = " on the GPU" if device == "cuda" else ""
+    rows = [Framework(name + where, _changed(put, *change)) for name, *change in changes]
+    return [Framework("torch" + where, put), *rows]
+
+
+def _find(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of others' packages
+        return imported(name)
 
 
 def _is_there(name: str) -> bool:
-    return imported(name) is not None
+    return _find(name) is not None
 
 
 def _sees_gpu(name: str) -> bool:
-    module = imported(name if name != "numba" else "numba.cuda")
+    module = _find(name if name != "numba" else "numba.cuda")
     is_available = getattr(module.cuda if name == "torch" and module else module, "is_available", None)
     return bool(on_gpu and is_available and is_available())
 
@@ -273,8 +277,6 @@ _ROWS: list[tuple[bool, Framework]] = [
     (True, Framework("dlaunch", _put_dlaunch)),
     (True, Framework("exchange API", _put_exchange)),
     (on_gpu, Framework("__cuda_array_interface__", _put_interface)),
-    (_is_there("torch"), Framework("torch", _put_torch_on_host)),
-    (_sees_gpu("torch"), Framework("torch on the GPU", lambda form: _put_torch(form, "cuda"))),
     (_sees_gpu("cupy"), Framework("cupy", _put_cupy)),
     (_is_there("jax"), Framework("jax", _put_jax)),
     (_sees_gpu("numba"), Framework("numba", _put_numba)),
@@ -283,5 +285,10 @@ _ROWS: list[tuple[bool, Framework]] = [
     (_is_there("pyarrow"), Framework("pyarrow", _put_arrow)),
     (_is_there("pyarrow"), Framework("pyarrow.Tensor", _put_arrow_tensor)),
 ]
-FRAMEWORKS = [row for is_there, row in _ROWS if is_there] + _torch_rows()
+FRAMEWORKS = [row for is_there, row in _ROWS if is_there]
 ABSENT = [row.name for is_there, row in _ROWS if not is_there]
+for _device, _is_here in (("cpu", _is_there("torch")), ("cuda", _sees_gpu("torch"))):
+    if _is_here:
+        FRAMEWORKS += _torch_rows(_device)
+    else:
+        ABSENT.append("torch" if _device == "cpu" else "torch on the GPU")

@@ -125,7 +125,7 @@ WORDS = {
     "conjugate": (".resolve_conj()",),
     "negative": (".resolve_neg()",),
     "sparse": (".to_dense()",),
-    "nowhere": ("on meta",),
+    "nowhere": ("meta",),
 }
 
 

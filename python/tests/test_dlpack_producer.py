@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ import dlaunch
 READ_ONLY, IS_COPIED = 1, 2
 OLD_VERSIONS = [None, (0, 0), (0, 8)]
 NEW_VERSIONS = [(1, 0), (1, 3), (100, 3)]
-on_simulator = os.environ.get("DLAUNCH_DRIVER") == "sim"
+on_simulator = dlaunch.driver_info().kind == "sim"
 
 
 class Managed(ctypes.Structure):
