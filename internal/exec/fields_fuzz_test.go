@@ -48,17 +48,17 @@ func newFields(data, offset uint64, device, rank int32, dtype uint32, flags uint
 		}
 	}
 	f.shape, f.strides = &f.axes[0], &f.axes[exec.MaxRank]
-	if bits&noShape != 0 {
+	switch {
+	case bits&noShape != 0:
 		f.shape = nil
+	case bits&crookedShape != 0:
+		bend(&f.shape)
 	}
-	if bits&noStrides != 0 {
+	switch {
+	case bits&noStrides != 0:
 		f.strides = nil
-	}
-	if bits&crookedShape != 0 {
-		f.shape = crooked(f.shape)
-	}
-	if bits&crookedStrides != 0 {
-		f.strides = crooked(f.strides)
+	case bits&crookedStrides != 0:
+		bend(&f.strides)
 	}
 	return f
 }
