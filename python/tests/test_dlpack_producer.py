@@ -187,29 +187,35 @@ def test_other_devices_than_the_host_get_no_copy() -> None:
         assert struct_of(capsule).tensor.data != array.ptr
 
 
-class ReadOnly:
-    """A producer of read-only memory."""
+class Flagged:
+    """A producer that sets a flag."""
 
-    def __init__(self, inner: dlaunch.DeviceArray) -> None:
-        self.inner = inner
+    def __init__(self, inner: dlaunch.DeviceArray, flag: int) -> None:
+        self.inner, self.flag = inner, flag
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.inner.__dlpack_device__()
 
     def __dlpack__(self, **keywords: Any) -> Any:
         capsule = self.inner.__dlpack__(**keywords)
-        struct_of(capsule).flags |= READ_ONLY
+        struct_of(capsule).flags |= self.flag
         return capsule
 
 
 def test_read_only_memory() -> None:
-    with dlaunch.zeros(3, "f32") as array, dlaunch.from_dlpack(ReadOnly(array)) as view:
+    with dlaunch.zeros(3, "f32") as array, dlaunch.from_dlpack(Flagged(array, READ_ONLY)) as view:
         for shown in (view, view[1:]):
             capsule = shown.__dlpack__(max_version=(1, 0))
             assert struct_of(capsule).flags & READ_ONLY
             for version in OLD_VERSIONS:
                 with pytest.raises(BufferError):
                     shown.__dlpack__(max_version=version)
+
+
+def test_a_view_of_a_copy_is_shared() -> None:
+    with dlaunch.zeros(3, "f32") as array, dlaunch.from_dlpack(Flagged(array, IS_COPIED)) as view:
+        capsule = view.__dlpack__(max_version=(1, 0))
+        assert struct_of(capsule).flags == 0
 
 
 def kept() -> int:

@@ -101,6 +101,26 @@ def test_objects_that_change(warm: Any) -> None:
     np.testing.assert_array_equal(y.copy_to_host(), 2 * np.arange(8) + 5)
 
 
+def test_fields_that_cannot_be(kernels: Path, warm: Any) -> None:
+    _, x, y = warm
+    text = "strided_copy(src: f32[n] @strided, s: i64 = stride(src, 0), dst: out f32[n], d: i64 = 1, n: i32 = n)"
+    with dlaunch.load(kernels / "strided_copy.ptx") as library, library.kernel(text) as copy:
+        far, beyond, nowhere, deep, flat = (ByCapsule(x) for _ in range(5))
+        far.strides[0] = 1 << 61
+        beyond.tensor.byte_offset = 2**64 - 64
+        nowhere.tensor.shape += 4
+        deep.tensor.ndim, flat.tensor.ndim = 1 << 30, -1
+        for wrong, said in (
+            (far, "past the end of memory"),
+            (beyond, "past the end of memory"),
+            (nowhere, "no multiple of 8"),
+            (deep, "rank 1073741824"),
+            (flat, "rank -1"),
+        ):
+            with pytest.raises(dlaunch.TensorError, match=rf"argument 0 \(src\): .*{said}"):
+                copy[1, 8](wrong, y)
+
+
 def test_host_arrays_that_change(saxpy: dlaunch.Kernel) -> None:
     x, y = np.ones(8, "f4"), np.zeros(8, "f4")
     saxpy[1, 8](1.0, x, y)

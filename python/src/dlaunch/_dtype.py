@@ -174,9 +174,8 @@ def of_interface(text: str) -> DataType:
 
 def of_format(format: _Text, itemsize: int) -> DataType | None:
     """Read a format of the buffer protocol in native order; None for what is no number."""
-    letter = format[1:] if len(format) == 2 and format[0] in "@=<" else format
-    kind = {"?": "bool", "e": "f16", "f": "f32", "d": "f64", "F": "c64", "D": "c128"}.get(letter)
-    kind = {"Zf": "c64", "Zd": "c128"}.get(format.lstrip("@=<"), kind)
+    letter = format.lstrip("@=<")
+    kind = {"?": "bool", "e": "f16", "f": "f32", "d": "f64", "Zf": "c64", "Zd": "c128"}.get(letter)
     if kind is None and len(letter) == 1 and letter in "bhilqnBHILQN":
         kind = f"{'i' if letter.islower() else 'u'}{8 * itemsize}"
     found = named(kind) if kind is not None else None

@@ -14,6 +14,7 @@ from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
 _LEGACY_DEFAULT_STREAM = 1  # as __dlpack__ counts; 0 is not allowed there
+_MOST_AXES = 64  # as the executor has room for
 UNORDERED = -1  # likewise: the producer waits for nothing
 
 
@@ -106,12 +107,16 @@ def is_c_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
     """Copy a struct whose memory is another's, while it is sure to be there."""
     rank = tensor.ndim
-    if rank < 0 or (rank > 0 and not tensor.shape):
+    if not 0 <= rank <= _MOST_AXES or (rank > 0 and not tensor.shape):
         raise TensorError(f"its DLPack struct has rank {rank} and {'a' if tensor.shape else 'no'} shape")
+    if rank and any((ctypes.cast(p, ctypes.c_void_p).value or 0) % 8 for p in (tensor.shape, tensor.strides)):
+        raise TensorError("the address of its shape or strides is no multiple of 8")
     strides = tensor.strides[:rank] if rank and tensor.strides else None
-    address = tensor.data or 0
+    address = tensor.data + tensor.byte_offset if tensor.data else 0
+    if address >= 1 << 64:
+        raise TensorError(f"its data and its byte_offset, {tensor.byte_offset}, lead past the end of memory")
     return BorrowedTensor(
-        address + tensor.byte_offset if address else 0,
+        address,
         (tensor.device.device_type, tensor.device.device_id),
         _dtype.of_dlpack(tensor.dtype),
         tensor.shape[:rank] if rank else (),
