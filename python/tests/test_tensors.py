@@ -150,6 +150,8 @@ class Interface:
             "shape": (4,),
             "typestr": "<f4",
             "data": (0x1000, False),
+            "strides": None,
+            "stream": None,
             "version": 3,
             **interface,
         }

@@ -74,6 +74,17 @@ def test_the_cuda_array_interface() -> None:
     assert (view.ptr, view.size, view.nbytes) == (0x7F0000000100, 6, 48)
 
 
+def test_the_cuda_array_interface_before_version_3() -> None:
+    old = Interface(shape=(2, 3), typestr="<f4", version=2)
+    del old.__cuda_array_interface__["stream"], old.__cuda_array_interface__["strides"]
+    view = dlaunch.view(old)
+    assert (view.strides, view.is_c_contiguous, view.is_read_only) == ((3, 1), True, False)
+    dates = dlaunch.view(Interface(typestr="<M8[ns]"))
+    assert dates.dtype == np.dtype("i8")
+    records = dlaunch.view(Interface(typestr="|V12", descr=[("a", "<f4"), ("b", "<f8")]))
+    assert (records.nbytes, records.shape, records.strides) == (48, (4,), (1,))
+
+
 def test_the_producer_is_asked_for_no_order() -> None:
     class OnDevice(Wrapped):
         def __dlpack_device__(self) -> tuple[int, int]:
