@@ -51,18 +51,17 @@ END:
 _AXES = range(3)
 
 
-def _words(rank: int, first: int, divisor: int) -> list[str]:
-    """Load extents and strides from word `first` of parameter x, or parameters x5, x6 ..., and fill up the axes."""
+def _words(rank: int, first: int, place: str, divisor: int) -> list[str]:
+    """Load extents and strides, `rank` of each from word `first` on, and fill up the axes. place: where word {} is."""
     lines = []
     for axis in _AXES:
         inner = axis - (3 - rank)
         if inner < 0:
             lines += [f"mov.u64 %n{axis}, 1;", f"mov.u64 %s{axis}, 0;"]
             continue
-        for register, word in ((f"%n{axis}", first + inner), (f"%s{axis}", first + rank + inner)):
-            lines.append(f"ld.param.u64 {register}, [{f'x{word}' if divisor > 1 or first == 5 else f'x+{8 * word}'}];")
-        if divisor > 1:
-            lines.append(f"div.s64 %s{axis}, %s{axis}, {divisor};")
+        lines.append(f"ld.param.u64 %n{axis}, [{place.format(first + inner)}];")
+        lines.append(f"ld.param.u64 %s{axis}, [{place.format(first + rank + inner)}];")
+        lines.append(f"div.s64 %s{axis}, %s{axis}, {divisor};")
     return lines
 
 
@@ -71,10 +70,10 @@ def _entry(form: str, rank: int, item: int) -> str:
     tail = [".param .u64 old", ".param .u64 new"]
     if form == "view":
         head = [f".param .align 8 .b8 x[{8 + 16 * rank}]"]
-        prologue = ["ld.param.u64 %x, [x];", *_words(rank, 1, 1)]
+        prologue = ["ld.param.u64 %x, [x];", *_words(rank, 1, "x+8*{}", 1)]
     elif form == "numba":
         head = [f".param .u64 x{word}" for word in range(5 + 2 * rank)]
-        prologue = ["ld.param.u64 %x, [x4];", *_words(rank, 5, item)]
+        prologue = ["ld.param.u64 %x, [x4];", *_words(rank, 5, "x{}", item)]
     else:
         head = [".param .u64 x"]
         names = [f"{what}{axis}" for what in "ns" for axis in _AXES]
