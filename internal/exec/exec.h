@@ -219,6 +219,8 @@ enum dl_reason {
   DL_LAYOUT,    /* axis; found, wanted: strides in elements */
   DL_OVERLAP,   /* axis; found: the stride of an output that writes one place twice */
   DL_NULL_DATA, /* NULL data with elements */
+  DL_CROOKED,   /* the address of shape or strides is no multiple of 8 */
+  DL_REACH,     /* found: the address from which elements lie past the end of memory */
   DL_ALIGNMENT, /* found: the address; wanted: bytes */
   DL_READ_ONLY,
   DL_DEVICE_TYPE,      /* found: DLDeviceType that this driver cannot reach */

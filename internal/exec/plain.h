@@ -42,6 +42,12 @@ static inline bool dl_extent_fits(const dl_dim *dim, int64_t *sizes, int64_t ext
   return dim->size == -1 || extent == dim->value;
 }
 
+/* Whether shape or strides are where no int64 can be. */
+static inline bool dl_is_crooked(const DLTensor *t) { return (((uintptr_t)t->shape | (uintptr_t)t->strides) & 7) != 0; }
+
+/* Addresses and elements below this are surely within memory, items of up to 32 bytes each. */
+enum { DL_MOST_PLAIN_BITS = 57 };
+
 /* The tensor of an argument without marks and flags, NULL if it is none. */
 static inline const DLTensor *dl_plain_tensor(const dlaunch_arg *arg) {
   if (arg->flags != 0) return NULL;
@@ -69,7 +75,7 @@ static inline bool dl_put_plain(dl_pack *pack, const dl_step *step, const dlaunc
   if (__builtin_expect(dtype != step->dtype || t->ndim != rank, 0)) return false;
   const int64_t *shape = t->shape, *strides = t->strides;
   const dl_dim *dims = pack->kernel->program.dims + step->dims;
-  if (__builtin_expect(shape == NULL && rank != 0, 0)) return false;
+  if (__builtin_expect(rank != 0 && (shape == NULL || dl_is_crooked(t)), 0)) return false;
   int64_t contiguous = 1;
   for (int32_t axis = rank - 1; axis >= 0; axis--) {
     int64_t extent = shape[axis], wanted;
@@ -77,8 +83,10 @@ static inline bool dl_put_plain(dl_pack *pack, const dl_step *step, const dlaunc
     if (strides != NULL && __builtin_expect(strides[axis] != contiguous && extent != 1, 0)) return false;
     if (__builtin_mul_overflow(contiguous, extent, &contiguous)) return false;
   }
-  uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
-  if (__builtin_expect(t->data == NULL || (address & (step->align - 1)) != 0, 0)) return false;
+  uint64_t address = (uint64_t)(uintptr_t)t->data;
+  if (__builtin_expect(address == 0 || __builtin_add_overflow(address, t->byte_offset, &address), 0)) return false;
+  bool far = (address | (uint64_t)contiguous) >> DL_MOST_PLAIN_BITS != 0;
+  if (__builtin_expect(far || (address & (step->align - 1)) != 0, 0)) return false;
   int32_t device = t->device.device_id;
   if (__builtin_expect(device != pack->device || device < 0, 0)) {
     if (pack->device >= 0 || device < 0 || device >= dl_the_driver.num_devices) return false;

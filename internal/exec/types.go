@@ -210,6 +210,8 @@ const (
 	Layout          Reason = C.DL_LAYOUT
 	Overlap         Reason = C.DL_OVERLAP
 	NullData        Reason = C.DL_NULL_DATA
+	Crooked         Reason = C.DL_CROOKED
+	Reach           Reason = C.DL_REACH
 	Alignment       Reason = C.DL_ALIGNMENT
 	ReadOnly        Reason = C.DL_READ_ONLY
 	DeviceType      Reason = C.DL_DEVICE_TYPE

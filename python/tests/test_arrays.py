@@ -157,7 +157,7 @@ def test_the_memory_outlives_the_array() -> None:
     a.close()
     del capsule, legacy
     with dlaunch.zeros(1, "f4") as b, pytest.raises(BufferError):
-        b.__dlpack__(copy=True)
+        b.__dlpack__(dl_device=(10, 0))
 
 
 def test_numpy_sees_simulated_memory() -> None:

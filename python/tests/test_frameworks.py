@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import imported
+from echo import PTX, echo
 from process import output_of
 from test_fast_path import left
 
@@ -41,6 +42,14 @@ if with_torch:
                 np.testing.assert_array_equal(there.copy_to_host(), tensor.numpy())
         with dlaunch.to_device(source.bfloat16()) as there:
             assert there.copy_to_host().tobytes() == source.bfloat16().view(torch.int16).numpy().tobytes()
+
+    @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool", "complex64"])
+    def test_torch_scalars(dtype: str) -> None:
+        value = torch.tensor(1, dtype=getattr(torch, dtype))
+        scalar = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "bool": "bool", "complex64": "c64"}[dtype]
+        with dlaunch.load(PTX) as library:
+            got = echo(library, 8 * value.itemsize, scalar, value)
+        assert got == value.reshape(1).view(torch.uint8).numpy().tobytes()
 
     def test_torch_lazy_conjugates_are_refused() -> None:
         z = torch.tensor([1 + 2j]).conj()

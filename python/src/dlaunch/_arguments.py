@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import numbers
 import operator
+import re
 import struct
 import sys
 from collections.abc import Sequence
@@ -114,8 +115,8 @@ class Arguments:
             value = value.array
             if not isinstance(value, DeviceArray) and not _tensor.is_tensor(value):
                 raise ArgumentError(f"{type(value).__name__} in a mark is no tensor; {_ADVICE}")
-        elif parameter is not None and _is_scalar_array(value) and _dtype.named(parameter.type) is not None:
-            value = value[()]
+        elif parameter is not None and _is_number(parameter) and _is_host_scalar(value):
+            value = value[()] if hasattr(value, "__array_interface__") else value.item()
         if value is None:
             arg.kind = _abi.DLAUNCH_ARG_NONE
         elif isinstance(value, DeviceArray):
@@ -184,7 +185,7 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
         arg.kind, arg.value.u = _abi.DLAUNCH_ARG_BOOL, int(value)
     elif isinstance(value, bytes):
         _put_bytes(arg, value, keep)
-    elif numpy is not None and isinstance(value, numpy.generic):
+    elif numpy is not None and isinstance(value, numpy.generic) and not isinstance(value, str):
         _put_numpy(arg, value, parameter, keep)
     elif isinstance(value, int):
         _put_int(arg, value)
@@ -205,10 +206,22 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
     return True
 
 
-def _is_scalar_array(value: Any) -> bool:
-    """Tell a host array without axes, which is a number to a parameter that is no tensor."""
+_NUMBER = re.compile(r"b(8|16|32|64)|bytes\(.*")
+
+
+def _is_number(parameter: Parameter) -> bool:
+    """Tell a parameter that a prototype declares as a number, or as a struct by value."""
+    return _dtype.named(parameter.type) is not None or _NUMBER.fullmatch(parameter.type) is not None
+
+
+def _is_host_scalar(value: Any) -> bool:
+    """Tell a host array without axes, of any package, which is a number to a parameter that is no tensor."""
+    if getattr(value, "shape", None) != () or isinstance(value, DeviceArray) or not hasattr(value, "__dlpack_device__"):
+        return False
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray) and value.ndim == 0
+    if numpy is not None and isinstance(value, numpy.generic):
+        return False  # a number already
+    return hasattr(value, "item") and value.__dlpack_device__()[0] == _abi.kDLCPU
 
 
 def _put_int(arg: _abi.dlaunch_arg, value: int) -> None:
@@ -230,14 +243,12 @@ def _put_complex(
     arg: _abi.dlaunch_arg, value: complex, parameter: Parameter | None, own: str | None, keep: list[object]
 ) -> None:
     """Pack a complex number as the parameter's type says, else as its own does."""
-    wanted = parameter.type if parameter is not None and parameter.type in _COMPLEX_FORMATS else own
+    declared = parameter.type if parameter is not None and _dtype.named(parameter.type) is not None else ""
+    wanted = declared or own
+    if declared and declared not in _COMPLEX_FORMATS:
+        raise ArgumentError(f"complex given, {declared} wanted")
     if wanted is None:
-        typed = parameter is not None and _dtype.named(parameter.type) is not None
-        raise ArgumentError(
-            f"complex given, {parameter.type} wanted"
-            if typed and parameter is not None
-            else "complex given, and the parameter has no type; declare it c64 or c128 in a prototype"
-        )
+        raise ArgumentError("complex given, and the parameter has no type; declare it c64 or c128 in a prototype")
     try:
         packed = struct.pack(_COMPLEX_FORMATS[wanted], value.real, value.imag)
     except OverflowError:
@@ -252,11 +263,11 @@ def _put_numpy(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, k
     untyped = parameter is not None and parameter.size == value.dtype.itemsize and _dtype.named(wanted) is None
     if kind == "b":
         arg.kind, arg.value.u = _abi.DLAUNCH_ARG_BOOL, int(value)
-    elif kind in "iu":
+    elif kind in "iu" or value.dtype.name.rstrip("0123456789") in ("int", "uint"):  # ml_dtypes' int4 is of kind V
         _put_int(arg, int(value))
     elif kind == "c" and value.dtype.itemsize <= 16:
         _put_complex(arg, complex(value), parameter, f"c{8 * value.dtype.itemsize}", keep)
-    elif kind in "Mm" or (kind == "V" and value.dtype.names is not None):
+    elif kind in "Mm" or isinstance(value, sys.modules["numpy"].void):
         _put_bytes(arg, value.tobytes(), keep)
     elif value.dtype.itemsize > 8:
         raise ArgumentError(f"{value.dtype.name} is no type of a kernel's; give a float")

@@ -72,6 +72,7 @@ class DeviceArray(Shaped):
             return None
         if ordered and borrowed.stream is not None:
             order(borrowed.stream, stream, borrowed.device[1])
+        borrowed.struct.flags &= ~_abi.DLPACK_FLAG_BITMASK_IS_COPIED  # whoever gets it from the view shares it
         return cls._of_borrowed(borrowed)
 
     def _is_foreign(self) -> bool:
@@ -112,6 +113,10 @@ class DeviceArray(Shaped):
         counterpart there, of its bytes or bits.
         """
         self._check_open()
+        return host_array(self._contents(stream), self._dtype, self._shape)
+
+    def _contents(self, stream: Any) -> bytearray:
+        """Copy the elements in C order."""
         number, data = stream_or_legacy(stream), bytearray(self.nbytes)
         if data and self.is_contiguous and not self._is_foreign():
             place = (ctypes.c_char * len(data)).from_buffer(data)
@@ -122,7 +127,7 @@ class DeviceArray(Shaped):
             here = _strided.host_place(data, _tensor.c_strides(shape, itemsize))
             _strided.copy(here, self._place(strides), shape, itemsize, number)
             del here  # which has borrowed data
-        return host_array(data, self._dtype, self._shape)
+        return data
 
     def copy_from_host(self, source: Any, stream: Any = None) -> None:
         """Copy a host array of the same shape and type, or bytes of the same size, into this one.
@@ -305,14 +310,19 @@ class DeviceArray(Shaped):
 
         stream: the consumer's, which waits for the launches that were given this memory so far: None and 1 are the
         legacy default stream, 2 the per-thread one, -1 is for none; ArgumentError for 0. The device waits, or the host
-        where a launch was on a stream that may be gone: see dlaunch_array_wait. BufferError where a copy or another
-        device is asked for, or the consumer knows only the struct before DLPack 1.0. Of memory that is not dlaunch's
-        nothing is ordered.
+        where a launch was on a stream that may be gone: see dlaunch_array_wait. Of memory that is not dlaunch's nothing
+        is ordered. For dl_device (1, 0), host memory, it is a copy, made after the work of the legacy default stream.
+        BufferError where any other device or a copy on the device is asked for, or read-only memory by a consumer that
+        knows only the struct before DLPack 1.0.
         """
         self._check_open()
-        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
-            raise BufferError("a dlaunch.DeviceArray is exported as it is; use copy() or copy_to_host() for a copy")
+        here = self.__dlpack_device__()
+        there = here if dl_device is None else tuple(dl_device)
         versioned = max_version is not None and max_version[0] >= _abi.DLPACK_MAJOR_VERSION
+        if there == (_abi.kDLCPU, 0) and copy is not False and (copy or there != here):
+            return _export.capsule_of_copy(self._contents(None), self._dtype, self._shape, versioned)
+        if copy or there != here:
+            raise BufferError("a dlaunch.DeviceArray is exported as it is, or copied to the host: dl_device=(1, 0)")
         if not versioned and self._borrowed.is_read_only:
             raise BufferError("this memory is read-only, which the struct before DLPack 1.0 cannot say")
         number = _tensor.LEGACY if stream is None else dlpack_stream(stream)

@@ -22,12 +22,8 @@ def host_contents(source: Any) -> tuple[bytes | bytearray, _dtype.DataType, tupl
         raise ArgumentError(
             f"{type(source).__name__} is no array; make it one, as with numpy.asarray(..., dtype) or array.array"
         ) from None
-    letter = view.format.removeprefix("@") if len(view.format) <= 2 else view.format
-    kind = {"?": "bool", "e": "f16", "f": "f32", "d": "f64"}.get(letter)
-    if kind is None and letter in "bhilqnBHILQN":
-        kind = f"{'i' if letter.islower() else 'u'}{8 * view.itemsize}"
-    dtype = _dtype.named(kind) if kind is not None else None
-    if dtype is None or view.itemsize != dtype.itemsize:
+    dtype = _dtype.of_format(view.format, view.itemsize)
+    if dtype is None:
         raise TensorError(f"{type(source).__name__} with items of format {view.format!r} is no array of numbers")
     return view.tobytes(), dtype, tuple(view.shape or ())
 

@@ -10,10 +10,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from dlaunch import _abi, _dtype
+from dlaunch._buffer import Buffer, is_buffer
 from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
 LEGACY = 1  # the legacy default stream, as __dlpack__ counts; 0 is not allowed there
+_MOST_AXES = 64  # as the executor has room for
 UNORDERED = -1  # likewise: the producer waits for nothing
 
 
@@ -106,12 +108,16 @@ def is_c_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
     """Copy a struct whose memory is another's, while it is sure to be there."""
     rank = tensor.ndim
-    if rank < 0 or (rank > 0 and not tensor.shape):
+    if not 0 <= rank <= _MOST_AXES or (rank > 0 and not tensor.shape):
         raise TensorError(f"its DLPack struct has rank {rank} and {'a' if tensor.shape else 'no'} shape")
+    if rank and any((ctypes.cast(p, ctypes.c_void_p).value or 0) % 8 for p in (tensor.shape, tensor.strides)):
+        raise TensorError("the address of its shape or strides is no multiple of 8")
     strides = tensor.strides[:rank] if rank and tensor.strides else None
-    address = tensor.data or 0
+    address = tensor.data + tensor.byte_offset if tensor.data else 0
+    if address >= 1 << 64:
+        raise TensorError(f"its data and its byte_offset, {tensor.byte_offset}, lead past the end of memory")
     return BorrowedTensor(
-        address + tensor.byte_offset if address else 0,
+        address,
         (tensor.device.device_type, tensor.device.device_id),
         _dtype.of_dlpack(tensor.dtype),
         tensor.shape[:rank] if rank else (),
@@ -236,6 +242,8 @@ def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> Borrow
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
     borrowed.stream = None if ordered and launch_stream is not None else stream
+    if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):  # immutable, which its struct does not say
+        borrowed.struct.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     return borrowed
 
 
@@ -289,7 +297,7 @@ def _from_numpy(value: Any) -> BorrowedTensor:
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.ma.MaskedArray):
         raise TensorError("a masked array's mask has no counterpart in DLPack; give .filled()")
-    dtype = _dtype.of_numpy(value.dtype)
+    dtype = _dtype.of_items(value.dtype)
     flags = 0 if value.flags.writeable else _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     strides = _element_strides(value.strides, value.dtype.itemsize, value.shape)
     return BorrowedTensor(value.ctypes.data, (_abi.kDLCPU, 0), dtype, value.shape, strides, flags, value)
@@ -304,6 +312,16 @@ def _element_strides(strides: Sequence[int] | None, itemsize: int, shape: Sequen
                 f"axis {axis} has a stride of {stride} bytes, which is no multiple of the item's {itemsize}"
             )
     return [stride // itemsize for stride in strides]
+
+
+def _from_buffer(value: Any) -> BorrowedTensor:
+    held = Buffer(value)
+    dtype = _dtype.of_format(held.format, held.itemsize)
+    if dtype is None:
+        raise TensorError(f"items of format {held.format!r} are no numbers of a kernel's")
+    flags = _abi.DLPACK_FLAG_BITMASK_READ_ONLY if held.is_read_only else 0
+    strides = _element_strides(held.strides, held.itemsize, held.shape)
+    return BorrowedTensor(held.address, (_abi.kDLCPU, 0), dtype, held.shape, strides, flags, held)
 
 
 def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
@@ -321,6 +339,10 @@ def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
     borrowed = BorrowedTensor(address or 0, (_abi.kDLCUDA, int(place)), dtype, shape, strides, flags, value)
     if interface.get("stream") is not None:
         borrowed.stream = int(interface["stream"])
+        if borrowed.stream == 0:
+            raise TensorError(
+                "its __cuda_array_interface__ has the stream 0, which may be either default stream: 1 or 2"
+            )
     return borrowed
 
 
@@ -328,7 +350,8 @@ def is_tensor(value: Any) -> bool:
     """Tell whether an object has one of the protocols."""
     if isinstance(value, type):
         return False
-    return hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    has_protocol = hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    return has_protocol or is_buffer(value)
 
 
 def _has_cuda_interface(value: Any) -> bool:
@@ -344,7 +367,7 @@ def _has_cuda_interface(value: Any) -> bool:
 
 
 def read(value: Any, launch_stream: int | None = None, device: int = 0, *, ordered: bool = False) -> BorrowedTensor:
-    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
+    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__, by __cuda_array_interface__, or as a buffer.
 
     launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. With ordered a producer
     is asked to order its work before that stream: if the result has a stream all the same, that is where the work is.
@@ -352,7 +375,7 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0, *, order
     """
     name = type(value).__name__
     try:
-        _refuse_lazy_bits(value)
+        _refuse_other_memory(value)
         address = exchange_api(type(value))
         if address and not (ordered and hasattr(value, "__dlpack__")):
             return _from_exchange(value, address)
@@ -365,17 +388,23 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0, *, order
             except BufferError:  # what DLPack cannot say, as dates
                 if not _has_cuda_interface(value):
                     raise
+        if not _has_cuda_interface(value) and is_buffer(value):
+            return _from_buffer(value)
         return _from_cuda_interface(value, device)
     except TensorError as error:
         raise TensorError(f"{name}: {error}") from error.__cause__
     except Exception as cause:
-        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {cause}") from cause
+        said = str(cause).partition("\nException raised from")[0]  # torch adds where in its own C++ code
+        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {said}") from cause
 
 
-def _refuse_lazy_bits(value: Any) -> None:
-    """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
-    if _package_of(value) != "torch":
+def _refuse_other_memory(value: Any) -> None:
+    """Refuse a torch tensor, or one derived from it, whose memory does not hold what it shows."""
+    if not hasattr(type(value), "is_conj"):
         return
+    layout = str(getattr(value, "layout", "torch.strided"))
+    if layout != "torch.strided":
+        raise TensorError(f"its layout is {layout}, which has no strides; give .to_dense()")
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
             raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")
