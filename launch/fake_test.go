@@ -135,7 +135,7 @@ func (f *fake) api() *driver.API {
 			if !there {
 				return 0, 0, driver.ResultNotFound
 			}
-			return f.symbol[f.context.Load()-100], size, ok
+			return f.symbol[f.context.Load()%100], size, ok
 		},
 		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {

@@ -219,6 +219,9 @@ if on_gpu and torch is not None and torch.cuda.is_available():
     @pytest.mark.parametrize("part", [slice(None), slice(1, None, 2)])
     def test_a_torch_stream_sees_what_a_launch_wrote(saxpy: dlaunch.Kernel, ready: Any, part: slice) -> None:
         (x, y), side = ready, torch.cuda.Stream()
+        with torch.cuda.stream(side):  # for torch to have memory there: getting it would wait
+            warm = [torch.empty(N, device="cuda") for _ in range(3)]
+            del warm
         with dlaunch.Stream(non_blocking=True) as stream:
             sleep(stream)
             saxpy.launch(1.0, x, y, stream=stream, **LAUNCH)
@@ -248,8 +251,8 @@ if on_gpu and torch is not None and torch.cuda.is_available():
     def test_sync_orders_torch(saxpy: dlaunch.Kernel, ready: Any) -> None:
         (_, y), side, x = ready, torch.cuda.Stream(), torch.zeros(N, device="cuda")
         torch.cuda.synchronize()
-        for given in (x, torch.nn.Parameter(x)):
-            with torch.cuda.stream(side), dlaunch.Stream(non_blocking=True) as stream:
+        with torch.cuda.stream(side), dlaunch.Stream(non_blocking=True) as stream:  # a closed one would be waited for
+            for given in (x, torch.nn.Parameter(x)):
                 y.fill(0, stream)
                 sleep(side)
                 x.fill_(3)
@@ -273,7 +276,7 @@ if on_gpu and torch is not None and torch.cuda.is_available():
             (_, y), side, x = ready, torch.cuda.Stream(), cupy.zeros(N, "f4")
             x.fill(0)
             cupy.cuda.Device().synchronize()
-            with cupy.cuda.ExternalStream(side.cuda_stream), dlaunch.Stream(non_blocking=True) as stream:
+            with cupy.cuda.Stream.from_external(side), dlaunch.Stream(non_blocking=True) as stream:
                 sleep(side)
                 x.fill(3)
                 saxpy.launch(1.0, x, y, stream=stream, sync=True, **LAUNCH)
