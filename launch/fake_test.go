@@ -38,6 +38,7 @@ type fake struct {
 	sets                driver.Result // what setting answers
 	clusters            int32         // whether the devices launch them
 	old                 bool          // the driver cannot tell a CUkernel
+	tells               bool          // ... or tells an unloaded one from others
 	loaded              []driver.Function
 	configured, cluster []uint32      // what occupancy was asked about
 	loads               driver.Result // what getting a kernel answers

@@ -184,7 +184,7 @@ func (e *Engine) recognise(k *kernel) error {
 		if e.lists(library, k.native) {
 			return nil
 		}
-		return status.Errorf(status.Handle, "%#x is no kernel of the library that the driver names; %s", uintptr(k.native), wantedNative)
+		return status.Errorf(status.Handle, "%#x is neither a CUkernel nor a CUfunction: the library that the driver names for it has no such kernel", uintptr(k.native))
 	}
 	_, asFunction := api.FunctionModule(driver.Function(k.native))
 	if asFunction == driver.ResultSuccess {
