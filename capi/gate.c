@@ -125,6 +125,18 @@ dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library
   return finish(go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err));
 }
 
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_link((dlaunch_link_input *)inputs, num, (dlaunch_library_options *)options, out, err));
+}
+
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err) {
+  GATE(err);
+  return go_library_architectures(library, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
   GATE(err);
   return go_library_kernel_count(library, out, err);
@@ -142,6 +154,12 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
   return go_library_global(library, device, (char *)name, address, bytes, err);
 }
 
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_library_global_name(library, index, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {
   GATE(err);
   return finish(go_library_close(library, err));
@@ -154,6 +172,27 @@ dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dla
   return finish(go_kernel_get(library, (char *)text, out, err));
 }
 
+dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const char *prototype, dlaunch_kernel *out,
+                                          dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_kernel_from_driver(cukernel_or_cufunction, (char *)prototype, out, err);
+}
+
+dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_native(kernel, out, err);
+}
+
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_name(kernel, buf, size, needed, err);
+}
+
+dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_load(kernel, device, err);
+}
+
 dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
                                         dlaunch_error *err) {
   GATE(err);
@@ -164,6 +203,18 @@ dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, d
                                         dlaunch_error *err) {
   GATE(err);
   return go_kernel_parameter(kernel, index, out, err);
+}
+
+dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
+                                        dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_attribute(kernel, attribute, device, out, err);
+}
+
+dlaunch_status dlaunch_kernel_set_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t value,
+                                            dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_set_attribute(kernel, attribute, device, value, err);
 }
 
 dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
@@ -216,6 +267,54 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
                     err);
 }
 
+/* ---- occupancy */
+
+dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
+                                                size_t shared, int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_active_blocks(kernel, device, block_threads, shared, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_potential_block_size(dlaunch_kernel kernel, int32_t device, size_t shared_base,
+                                                       size_t shared_per_thread, uint32_t limit, int32_t *min_grid,
+                                                       int32_t *block, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_potential_block_size(kernel, device, shared_base, shared_per_thread, limit, min_grid, block,
+                                            err);
+}
+
+dlaunch_status dlaunch_kernel_available_shared_bytes(dlaunch_kernel kernel, int32_t device, uint32_t blocks,
+                                                     uint32_t block_threads, size_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_available_shared_bytes(kernel, device, blocks, block_threads, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                               int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_cluster_size(kernel, device, (dlaunch_config *)config, out, err);
+}
+
+dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                                  int32_t *out, dlaunch_error *err) {
+  GATE(err);
+  return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
+}
+
+/* ---- captures */
+
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_kernel_bind(kernel, index, (dlaunch_arg *)arg, out, err));
+}
+
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err) {
+  GATE(err);
+  return finish(go_library_bind(library, (char *)name, (dlaunch_arg *)arg, err));
+}
+
 /* ---- arrays */
 
 dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
@@ -238,6 +337,17 @@ dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes,
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err) {
   GATE(err);
   return go_array_tensor(array, out, err);
+}
+
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_array_view(array, dtype, ndim, (int64_t *)shape, (int64_t *)strides, byte_offset, out, err);
+}
+
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_array_wait(array, stream, err));
 }
 
 /* An exported array: the struct that the consumer gets, and its shape. */
@@ -334,9 +444,25 @@ dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_str
   return go_stream_create(device, flags, out, err);
 }
 
+dlaunch_status dlaunch_stream_create_with_priority(int32_t device, uint32_t flags, int32_t priority,
+                                                   dlaunch_stream *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_stream_create_with_priority(device, flags, priority, out, err);
+}
+
+dlaunch_status dlaunch_stream_priorities(int32_t device, int32_t *least, int32_t *greatest, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_priorities(device, least, greatest, err);
+}
+
 dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err) {
   GATE(err);
   return go_stream_native(stream, out, err);
+}
+
+dlaunch_status dlaunch_stream_query(uint64_t stream, int32_t *done, dlaunch_error *err) {
+  GATE(err);
+  return go_stream_query(stream, done, err);
 }
 
 dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err) {
@@ -391,6 +517,26 @@ dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err) {
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err) {
   GATE(err);
   return finish(go_synchronize(device, err));
+}
+
+dlaunch_status dlaunch_device_enter(int32_t device, uint64_t *former, dlaunch_error *err) {
+  GATE(err);
+  return go_device_enter(device, former, err);
+}
+
+dlaunch_status dlaunch_device_leave(uint64_t former, dlaunch_error *err) {
+  GATE(err);
+  return go_device_leave(former, err);
+}
+
+dlaunch_status dlaunch_annotate(uint64_t handle, const char *text, dlaunch_error *err) {
+  GATE(err);
+  return go_annotate(handle, (char *)text, err);
+}
+
+dlaunch_status dlaunch_disown(uint64_t handle, dlaunch_error *err) {
+  GATE(err);
+  return go_disown(handle, err);
 }
 
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {

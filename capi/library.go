@@ -4,8 +4,6 @@
 package main
 
 import (
-	"os"
-
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -15,13 +13,19 @@ import (
 )
 
 // engine is the library: the one object that outlives a call.
-var engine = launch.New(openDriver, giveBack)
+var engine = newEngine()
 
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {
+	late, _ := environment("DLAUNCH_CAPTURE_LOAD")
+	noLateLoads, err := refusesLateLoads(late)
+	if err != nil {
+		return launch.Driver{}, err
+	}
 	var simulator *sim.Simulator
-	_, devicesChosen := os.LookupEnv("CUDA_VISIBLE_DEVICES")
-	api, err := driver.Choose(os.Getenv("DLAUNCH_DRIVER"), devicesChosen,
+	_, devicesChosen := environment("CUDA_VISIBLE_DEVICES")
+	mode, _ := environment("DLAUNCH_DRIVER")
+	api, err := driver.Choose(mode, devicesChosen,
 		func() (*driver.API, error) { return driver.OpenCUDA(driver.DefaultPaths()) },
 		func() (*driver.API, error) {
 			var err error
@@ -37,7 +41,9 @@ func openDriver() (launch.Driver, error) {
 	if simulator != nil {
 		opened = simulatedDriver(api, simulator)
 	}
-	opened.Checks, err = chosenChecks(os.Getenv("DLAUNCH_CHECK"))
+	checks, _ := environment("DLAUNCH_CHECK")
+	opened.Checks, err = chosenChecks(checks)
+	opened.NoLateLoads = noLateLoads
 	return opened, err
 }
 
@@ -49,7 +55,18 @@ func chosenChecks(text string) (uint32, error) {
 	case "pointers":
 		return exec.CheckPointers, nil
 	}
-	return 0, status.Errorf(status.Argument, "DLAUNCH_CHECK is %q; pointers, or nothing, is wanted", text)
+	return 0, status.Errorf(status.NoDriver, "DLAUNCH_CHECK is %q; pointers, or nothing, is wanted", text)
+}
+
+// refusesLateLoads reads DLAUNCH_CAPTURE_LOAD.
+func refusesLateLoads(given string) (bool, error) {
+	switch given {
+	case "", "allow":
+		return false, nil
+	case "error":
+		return true, nil
+	}
+	return false, status.Errorf(status.NoDriver, "DLAUNCH_CAPTURE_LOAD is %q; allow or error is wanted", given)
 }
 
 func main() {}

@@ -21,16 +21,17 @@ import (
 // running is the simulator that go_simulate hands launches to, and its reports.
 var running struct {
 	simulator *sim.Simulator
+	api       *driver.API
 	reports   reports
+	poison    bool // DLAUNCH_SIM_POISON: a fault ends the context, as a GPU's does
 }
-
-func openSimulator() (*sim.Simulator, error) { return sim.New(sim.Options{Devices: 1}) }
 
 func simulatedDriver(api *driver.API, simulator *sim.Simulator) launch.Driver {
 	running.simulator = simulator
 	base, size := simulator.Memory()
 	api.LaunchKernelEx, api.PointerGetAttributes = uintptr(C.go_simulate), uintptr(C.go_simulated_pointer)
-	return launch.Driver{API: api, DeviceType: int32(dlpack.CPU), MemoryBase: base, MemorySize: size, TakeReport: running.reports.take}
+	showContexts(api)
+	return launch.Driver{API: api, DeviceType: int32(dlpack.CPU), MemoryBase: base, MemorySize: size, TakeReport: running.reports.take, FaultsStay: running.poison}
 }
 
 // go_simulate has cuLaunchKernelEx's signature; behind the end of `extra` the

@@ -16,8 +16,8 @@ import (
 
 // Table holds all entries. Every method may be called from any goroutine.
 type Table struct {
-	// Trace, unless nil, hears of every "open", "close" and "release", with no
-	// lock held. Set it before the first Open.
+	// Trace, unless nil, hears of every "open", "origin", "close" and "release", with
+	// no lock held. Set it before the first Open.
 	Trace func(event string, e *Entry)
 
 	maxSlots      int

@@ -2,6 +2,7 @@ package handles_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -317,4 +318,89 @@ func TestDropUnlessLast(t *testing.T) {
 	require.Zero(t, ended)
 	e.Drop()
 	require.Equal(t, 1, ended)
+}
+
+// What outlives its release stays in the table, with what it holds, until it is gone.
+func TestOutlive(t *testing.T) {
+	table := handles.New()
+	var events []string
+	table.Trace = func(event string, e *handles.Entry) { events = append(events, event+" "+e.Label) }
+	library := open(t, table, handles.Library, "l", nil)
+	var array *handles.Entry
+	array = open(t, table, handles.Array, "a", func() { array.Outlive() }, library)
+	closeAndDrop(t, table, library)
+	closeAndDrop(t, table, array)
+	require.Empty(t, table.Live())
+	infos := table.Entries()
+	require.Len(t, infos, 2)
+	require.Equal(t, []int{1, 0}, []int{infos[0].References, infos[1].References})
+	require.NotEqual(t, array.Handle.Slot(), open(t, table, handles.Array, "b", nil).Handle.Slot(), "its place is taken")
+	events = nil
+	array.Gone()
+	require.Equal(t, []string{"release a", "release l"}, events)
+	require.Len(t, table.Entries(), 1)
+}
+
+type sized struct{}
+
+func (sized) DeviceBytes() uint64 { return 96 }
+
+func TestWhatTheReportTells(t *testing.T) {
+	table := handles.New()
+	library := open(t, table, handles.Library, "l", nil)
+	array, err := table.Open(handles.Array, "a", sized{}, nil, library)
+	require.NoError(t, err)
+	require.NoError(t, table.Annotate(array.Handle, "here"))
+	require.NoError(t, table.Annotate(array.Handle, "there"))
+	require.NoError(t, table.Disown(array.Handle))
+	require.Equal(t, []handles.Handle{array.Handle}, library.HeldBy())
+	require.Equal(t, []*handles.Entry{library}, array.Holds())
+	infos := table.Entries()
+	require.Equal(t, []uint64{0, 96}, []uint64{infos[0].Bytes, infos[1].Bytes})
+	require.Equal(t, []string{"", "there"}, []string{infos[0].Origin, infos[1].Origin})
+	require.Equal(t, []bool{false, true}, []bool{infos[0].Disowned, infos[1].Disowned})
+	closeAndDrop(t, table, array)
+	closed := fmt.Sprintf("array handle %d is closed already", array.Handle)
+	refuse(t, table.Annotate(array.Handle, ""), status.Handle, closed)
+	refuse(t, table.Disown(array.Handle), status.Handle, closed)
+}
+
+func TestHold(t *testing.T) {
+	table := handles.New()
+	ended := 0
+	library := open(t, table, handles.Library, "l", func() { ended++ })
+	kernel := open(t, table, handles.Kernel, "k", nil, library)
+	closeAndDrop(t, table, library)
+	require.True(t, library.Hold(), "closed, but the kernel holds it")
+	closeAndDrop(t, table, kernel)
+	require.Zero(t, ended)
+	library.Drop()
+	require.Equal(t, 1, ended)
+	require.False(t, library.Hold())
+}
+
+// What an entry keeps from some time on is held as what it held from the beginning.
+func TestKeepAndLetGo(t *testing.T) {
+	table := handles.New()
+	var released []string
+	note := func(name string) func() { return func() { released = append(released, name) } }
+	library := open(t, table, handles.Library, "library", note("library"))
+	first, second := open(t, table, handles.Array, "first", note("first")), open(t, table, handles.Array, "second", note("second"))
+	for _, e := range []*handles.Entry{first, first, second} {
+		acquired, err := table.Acquire(e.Handle, handles.Array)
+		require.NoError(t, err)
+		library.Keep(acquired)
+	}
+	closeAndDrop(t, table, first)
+	closeAndDrop(t, table, second)
+	require.Equal(t, []handles.Handle{library.Handle, library.Handle}, table.Entries()[1].HeldBy)
+	library.LetGo(first)
+	first.Drop()
+	require.Empty(t, released, "it is kept twice")
+	library.LetGo(first)
+	first.Drop()
+	require.Equal(t, []string{"first"}, released)
+	closeAndDrop(t, table, library)
+	require.Equal(t, []string{"first", "library", "second"}, released)
+	require.Empty(t, table.Entries())
 }

@@ -25,8 +25,9 @@
  * order and from any thread, also while other threads launch with them.
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
- * call, but for the first use of a device, a rise of a kernel's shared memory, and
- * an unload, which keeps launches waiting. The calling thread's current CUDA context is what it was, afterwards.
+ * call, but for the first use of a device, a rise of a kernel's shared memory, the
+ * binding of a symbol, and an unload, which keeps launches waiting. The calling
+ * thread's current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -41,6 +42,13 @@
  * has run, nothing touches the driver any more: what is still open is left to the
  * process's end, and calls answer DLAUNCH_ERROR_DRIVER with driver code 4
  * (CUDA_ERROR_DEINITIALIZED).
+ *
+ * DLAUNCH_LOG, DLAUNCH_LEAK. Environment variables, read when the library is loaded.
+ * DLAUNCH_LOG=lifecycle writes a line to stderr for each handle that is created or
+ * closed and each thing that is destroyed; =launch also for each launch. :json makes
+ * them JSON, :FILE appends them to a file (launch:json:/tmp/log). DLAUNCH_LEAK=report
+ * says on stderr at exit which handles are open; =error also ends the process with
+ * status 23 where it would be 0. A value that is none is said on stderr, once.
  *
  * GROWTH. Structs that you fill begin with struct_size and grow at their end;
  * zero in any other field is its default. A struct_size of 0, or below that of
@@ -291,6 +299,13 @@ typedef uint64_t dlaunch_event;
 
 #define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel (not on the simulator) */
 
+/* What a kernel or variable is called beside its symbol: "f<float, 3>" for
+ * "_Z1fIfLi3EEvPT_", as nvrtcGetLoweredName tells. */
+typedef struct dlaunch_name {
+  const char *name; /* blanks in it do not count */
+  const char *symbol;
+} dlaunch_name;
+
 typedef struct dlaunch_library_options {
   uint32_t struct_size; /* sizeof(dlaunch_library_options) */
   uint32_t flags;       /* DLAUNCH_LAZY */
@@ -300,22 +315,33 @@ typedef struct dlaunch_library_options {
   const uint64_t *jit_values; /* ... and their values */
   uint32_t num_jit_options;
   uint32_t reserved;
+  const dlaunch_name *names; /* borrowed: num_names of them */
+  uint64_t num_names;
+  const char *nvjitlink; /* the file of libnvJitLink.so.12 or .13, which links LTO IR; NULL: the loader searches */
 } dlaunch_library_options;
 
-#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0}
+#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0, NULL, 0, NULL}
 
 /*
- * dlaunch_library_load loads a PTX text, cubin or fatbin.
+ * dlaunch_library_load loads a PTX text, cubin or fatbin; a host's object that
+ * was compiled as a whole program, by the fatbin inside; and by way of a linker,
+ * as dlaunch_link does, LTO IR, an object of relocatable device code, and an
+ * archive of those.
  *
  * image    `size` bytes, borrowed: copied. PTX need not end in NUL.
- * options  may be NULL.
+ * options  may be NULL. JIT options concern what is compiled or linked, and the
+ *          simulator knows none of them. Those of logs (3 to 6) are
+ *          DLAUNCH_ERROR_ARGUMENT; one that needs a newer driver is
+ *          DLAUNCH_ERROR_UNSUPPORTED.
  * out      yours: dlaunch_library_close.
  *
  * The driver takes any bytes at load and complains later (seen: 580), so the
- * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to.
- * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log, or the
- * architectures or versions that do not agree. The simulator takes PTX. Libraries
- * that were retired are unloaded first, which waits for their running kernels.
+ * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to. What ends
+ * before its own headers say, or points outside, never reaches the driver.
+ * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log and the line
+ * that they are about, and the architectures or versions that do not agree. The
+ * simulator takes PTX, and LTO IR where nvJitLink is. Libraries that were retired
+ * are unloaded first, which waits for their running kernels.
  */
 dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
                                     dlaunch_library *out, dlaunch_error *err);
@@ -324,6 +350,40 @@ dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunc
  * A file that is not there is DLAUNCH_ERROR_NOT_FOUND. */
 dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
                                          dlaunch_error *err);
+
+typedef struct dlaunch_link_input {
+  uint32_t struct_size; /* sizeof(dlaunch_link_input), the same in all of an array */
+  uint32_t reserved;
+  const void *data; /* borrowed; what it is, its first bytes tell */
+  size_t size;
+  const char *name; /* for messages; NULL: its number in the array */
+} dlaunch_link_input;
+
+#define DLAUNCH_LINK_INPUT_INIT {sizeof(dlaunch_link_input), 0, NULL, 0, NULL}
+
+/*
+ * dlaunch_link makes one library of several images, which may use each other's
+ * functions and variables.
+ *
+ * inputs   `num` of them, 1 or more: PTX; cubins, fatbins and host objects of
+ *          relocatable device code (nvcc -rdc=true or -dc); archives of such
+ *          objects; LTO IR. On the simulator PTX, or LTO IR alone.
+ * options  may be NULL; as for dlaunch_library_load.
+ * out      yours: dlaunch_library_close.
+ *
+ * The driver's linker does it, or nvJitLink (12.3 or newer) where LTO IR is among
+ * the inputs: without that library DLAUNCH_ERROR_UNSUPPORTED says what to install.
+ * DLAUNCH_ERROR_IMAGE carries the linker's log. Prototypes that the inputs carry
+ * are the library's.
+ */
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err);
+
+/* dlaunch_library_architectures tells what the image has code for, with blanks
+ * between: sm_90 for machine code, compute_75 for PTX, lto_90 for LTO IR; of a
+ * library that was linked for the GPU, what came of it. "" when it does not say. */
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err);
 
 /* dlaunch_library_kernel_count counts the kernels of a library. */
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err);
@@ -334,9 +394,16 @@ dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t ind
                                            size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_global gives the address and size in bytes, on one device, of
- * a __device__ or __constant__ symbol, which lives as long as the library. */
+ * a __device__ or __constant__ variable, which lives as long as the library. It
+ * goes by the names that a kernel does (dlaunch_kernel_get). */
 dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
                                       size_t *bytes, dlaunch_error *err);
+
+/* dlaunch_library_global_name gives the symbol of variable `index`; past the end
+ * is DLAUNCH_ERROR_NOT_FOUND. DLAUNCH_ERROR_UNSUPPORTED if a part of the image is
+ * compressed, so that nobody can list them: the driver finds them by name only. */
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_close closes a library. It is unloaded at once if no kernel
  * holds it, which waits for its running kernels; else with its last kernel. */
@@ -360,6 +427,11 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  *          has one value in a launch. `out` or `inout` before the type says that
  *          the kernel writes; `?` after it allows a null; `= ...` is filled in
  *          and never passed. docs/prototypes.md has the whole grammar.
+ *          The name is the kernel's symbol; or what options.names has for one;
+ *          or what the source calls it, where that means one kernel only: for
+ *          _ZN2ns1fIfLi3EEEvPT_ that is `void ns::f<float, 3>(float*)`, less
+ *          `void`, `ns::f<float, 3>`, `ns::f`, or `f`. If it could be several,
+ *          DLAUNCH_ERROR_NOT_FOUND lists them.
  *          A name alone takes the prototype that the image carries, if it does:
  *          DLAUNCH_PROTOTYPE in dlaunch_device.cuh leaves one there.
  * out      yours: dlaunch_kernel_close. Each call gives a handle of its own.
@@ -368,6 +440,39 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  * a garbage-collected caller need not sort its finalizers.
  */
 dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dlaunch_kernel *out, dlaunch_error *err);
+
+/*
+ * dlaunch_kernel_from_driver makes a kernel of a CUkernel or CUfunction that came
+ * from elsewhere: another library's, or of dlaunch_kernel_native.
+ *
+ * cukernel_or_cufunction  one of dlaunch's own gives that kernel, which keeps its
+ *            library loaded. Any other is borrowed: its library is kept loaded by
+ *            you until the kernel is closed and its launches are done.
+ * prototype  borrowed; may be NULL or "". Its name, if it has one, must be the
+ *            kernel's. Needed where the driver cannot tell the parameters (before 12.4).
+ * out        yours: dlaunch_kernel_close.
+ *
+ * 0, what is not aligned or not memory, and the driver's other handles (a library,
+ * a stream, a context) are DLAUNCH_ERROR_HANDLE. A CUfunction is of one context:
+ * device numbers of questions about it are not looked at. Beyond the promise:
+ * what another library has unloaded. The simulator takes its own kernels.
+ */
+dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const char *prototype, dlaunch_kernel *out,
+                                          dlaunch_error *err);
+
+/* dlaunch_kernel_native gives the CUkernel (or the CUfunction that the kernel was
+ * made of), for other libraries: ours. */
+dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_name gives the name that the image has for it; the address, where a
+ * driver before 12.3 does not know and no prototype says. */
+dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err);
+
+/* dlaunch_kernel_load readies a kernel for launches on a device. The first launch
+ * does it otherwise, which may wait for the GPU, and is best not done in a stream
+ * capture: with DLAUNCH_CAPTURE_LOAD=error in the environment it is then
+ * DLAUNCH_ERROR_CONFIG (`allow` is the default). */
+dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err);
 
 /* dlaunch_kernel_prototype gives the prototype that launches are checked by, the
  * caller's or the image's, in dlaunch's spelling and with the kernel's name; ""
@@ -382,16 +487,48 @@ typedef struct dlaunch_parameter {
   char type[64];   /* as a prototype spells it, else the PTX type; "" when unknown */
   uint64_t offset; /* in the parameter buffer, in bytes */
   uint64_t size;
-  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
+  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or neither when no prototype says; DLAUNCH_BOUND */
   uint32_t reserved;
 } dlaunch_parameter;
 
 #define DLAUNCH_PARAMETER_INIT {sizeof(dlaunch_parameter), 0, {0}, {0}, 0, 0, 0, 0}
 
+#define DLAUNCH_BOUND 4u /* mode: dlaunch_kernel_bind has fixed it, and it is passed no more */
+
 /* dlaunch_kernel_parameter describes parameter `index` of the full list, those
  * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
 dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
                                         dlaunch_error *err);
+
+/*
+ * dlaunch_kernel_attribute reads a CUfunction_attribute of a kernel on a device, by
+ * its number in cuda.h:
+ *
+ *    0 the most threads of a block        1 static shared memory of a block
+ *    2 constant memory                     3 local memory of a thread
+ *    4 registers of a thread               5, 6 architecture of the PTX, of the binary: 10 * major + minor
+ *    7 whether global loads were compiled to be cached in L1
+ *    8 * limit of dynamic shared memory    9 * preferred share of shared memory, in percent; -1: none
+ *   10 whether a cluster must be given    11, 12, 13 * width, height, depth of the required cluster
+ *   14 * whether clusters may have more blocks than are portable
+ *   15 * how clusters are scheduled
+ *
+ * Memory is in bytes. An attribute that the driver does not know is
+ * DLAUNCH_ERROR_UNSUPPORTED. On the simulator the registers are an estimate.
+ */
+dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
+                                        dlaunch_error *err);
+
+/*
+ * dlaunch_kernel_set_attribute sets one of those with a star, for every handle of
+ * the kernel.
+ *
+ * Another one is DLAUNCH_ERROR_ARGUMENT; a value that does not fit the kernel or the
+ * device DLAUNCH_ERROR_CONFIG; clusters (11 to 15) where the device has none
+ * DLAUNCH_ERROR_UNSUPPORTED. A launch raises attribute 8 by itself.
+ */
+dlaunch_status dlaunch_kernel_set_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t value,
+                                            dlaunch_error *err);
 
 /* dlaunch_kernel_close closes a kernel: its number is stale at once; launches
  * that have begun are not harmed. With the last kernel of a closed library that is
@@ -412,12 +549,13 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 #define DLAUNCH_ARG_POINTER 9   /* value.u: a device address, taken unchecked */
 #define DLAUNCH_ARG_HANDLE 10   /* value.handle: a dlaunch_array or dlaunch_tensor */
 
-#define DLAUNCH_IN 1u  /* flags: a host tensor that the kernel reads ... */
-#define DLAUNCH_OUT 2u /* ... or writes; both: inout */
+#define DLAUNCH_IN 1u    /* flags: a host tensor that the kernel reads ... */
+#define DLAUNCH_OUT 2u   /* ... or writes; both: inout */
+#define DLAUNCH_WHOLE 4u /* ... and of which it writes every element, and reads none */
 
 typedef struct dlaunch_arg { /* 16 bytes, for ever */
   uint16_t kind;             /* DLAUNCH_ARG_* */
-  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE */
   uint32_t size;             /* of BYTES; else 0 */
   union {
     const DLTensor *tensor;
@@ -476,10 +614,11 @@ typedef struct dlaunch_config {
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
  * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
  * It is then copied to the device (also if it is out: a kernel may leave elements
- * as they are) and, if out, back, and the call returns when that is done. Host
- * tensors that overlap are one piece of memory on the device too. Without host tensors
- * nothing waits for the GPU (but the driver does, when some thousand launches
- * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
+ * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the
+ * call returns when that is done. Host tensors that overlap are one piece of memory on
+ * the device too. Without host tensors nothing waits for the GPU (but the driver does,
+ * when some thousand launches are queued; and a launch waits while a library is
+ * unloaded). On the simulator host tensors are used in place.
  *
  * With DLAUNCH_CHECK_POINTERS, or DLAUNCH_CHECK=pointers in the environment, the
  * driver is asked about the memory of every tensor (some 70 ns each): memory that
@@ -507,6 +646,97 @@ dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_confi
 /* dlaunch_launch_managed is the same for DLPack's unversioned struct. */
 dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
                                       struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err);
+
+/* --------------------------------------------------------------- occupancy */
+
+/*
+ * What this chapter tells is the driver's answer; the simulator computes with the
+ * limits of compute capability 9.0. A block of 0 threads, or of more than 2^31 - 1,
+ * is DLAUNCH_ERROR_CONFIG. Asking about more dynamic shared memory than is allowed
+ * opts the kernel in to it, as a launch would.
+ *
+ * dlaunch_kernel_max_active_blocks counts the blocks, with `shared` bytes of
+ * dynamic shared memory each, that are active on a multiprocessor at once: 0 if
+ * not one fits.
+ */
+dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
+                                                size_t shared, int32_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_max_potential_block_size gives the threads of a block with which
+ * most threads are active, the largest such, if a block of b threads takes shared_base +
+ * shared_per_thread * b bytes of dynamic shared memory; and the smallest grid that
+ * fills the device. limit: the most threads that are wanted; 0 is any number. If
+ * no block fits: DLAUNCH_ERROR_CONFIG. */
+dlaunch_status dlaunch_kernel_max_potential_block_size(dlaunch_kernel kernel, int32_t device, size_t shared_base,
+                                                       size_t shared_per_thread, uint32_t limit, int32_t *min_grid,
+                                                       int32_t *block, dlaunch_error *err);
+
+/* dlaunch_kernel_available_shared_bytes gives the dynamic shared memory that each
+ * block may have for `blocks` of them to be active on a multiprocessor: no more
+ * than attribute 8 is now. If so many do not fit: DLAUNCH_ERROR_CONFIG. */
+dlaunch_status dlaunch_kernel_available_shared_bytes(dlaunch_kernel kernel, int32_t device, uint32_t blocks,
+                                                     uint32_t block_threads, size_t *out, dlaunch_error *err);
+
+/* dlaunch_kernel_max_cluster_size gives the most blocks that a cluster may have, in
+ * a launch with this configuration: its cluster and stream do not matter.
+ * dlaunch_kernel_max_active_clusters counts the clusters of that configuration that
+ * are active on the device at once. The configuration is checked as a launch's. Both
+ * are DLAUNCH_ERROR_UNSUPPORTED where the device has no clusters. */
+dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                               int32_t *out, dlaunch_error *err);
+dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
+                                                  int32_t *out, dlaunch_error *err);
+
+/* ---------------------------------------------------------------- captures */
+
+/*
+ * dlaunch_kernel_bind captures: it makes a new kernel, in which one parameter is
+ * fixed, and which is launched without it. Kernels that were made so can be bound again.
+ *
+ * kernel  stays as it is.
+ * index   of the parameter, in the full list, as dlaunch_kernel_parameter counts;
+ *         binding renumbers nothing there. Past the end is DLAUNCH_ERROR_NOT_FOUND;
+ *         one that `=` fills in, or that is bound, is DLAUNCH_ERROR_ARGUMENT.
+ * arg     borrowed. It is checked as a launch checks it, once and for all: what
+ *         cannot be told alone (sizes, devices) is checked by each launch against
+ *         its other arguments.
+ * out     yours: dlaunch_kernel_close.
+ *
+ * Of a device tensor address, shape and strides are fixed; the contents are not:
+ * what is written there later is seen by later launches, and kernels may write
+ * to it. One that is given by its handle is held, and may be closed; the memory of
+ * any other is kept alive by you, as long as the new kernel, or one that was bound
+ * from it, is open or runs. A host tensor (kDLCPU) is copied to the device of the
+ * kernel's bound tensors, else the thread's current one, else 0: what is bound is
+ * that copy, which does not change; so an out or inout parameter, or a
+ * DLAUNCH_OUT, is DLAUNCH_ERROR_ARGUMENT. Bind it after the device tensors.
+ *
+ * The new kernel keeps the library, and what it holds, until it is closed and its
+ * launches are done. err->argument is index, if arg is at fault.
+ */
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err);
+
+/*
+ * dlaunch_library_bind captures for all kernels of a library: it writes where a
+ * tensor is into a symbol that says so.
+ *
+ * name  of a __device__ or __constant__ symbol: a pointer (8 bytes), or a
+ *       dlaunch::view<T, rank> (8 + 16 * rank bytes), as its size tells.
+ * arg   borrowed: a tensor, DLAUNCH_ARG_NONE for a null, or a number that is an
+ *       address. Its memory is held or kept alive by you as dlaunch_kernel_bind
+ *       says, and a host tensor is copied as there; types are not known, and
+ *       not checked.
+ *
+ * Each device has symbols of its own. That of the tensor's device is written (of
+ * memory that has none, the thread's current one, else 0; DLAUNCH_ARG_NONE: all on
+ * which something is bound), once the device has done all earlier work, which this
+ * waits for. Launches that other threads begin meanwhile may see either. What the
+ * symbol held before is let go. What it holds is kept until the library is
+ * unloaded, which its kernels put off.
+ */
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err);
 
 /* ------------------------------------------------------------------ arrays */
 
@@ -540,8 +770,42 @@ dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes,
  * is closed. On the simulator the device is kDLCPU. */
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err);
 
+/*
+ * dlaunch_array_view makes an array of part of another one's memory.
+ *
+ * dtype        of the view's elements: the bytes are taken as they are.
+ * shape        ndim extents >= 0, borrowed; may be NULL if ndim is 0.
+ * strides      ndim steps, in elements, also negative or 0, borrowed; NULL: C order.
+ * byte_offset  of the view's first element from the array's first, also negative.
+ * out          yours: dlaunch_array_close.
+ *
+ * The view keeps the memory: the array may be closed before it. What would leave the
+ * memory is DLAUNCH_ERROR_ARGUMENT. dlaunch_array_write and dlaunch_array_read take
+ * views in C order only.
+ */
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err);
+
+/*
+ * dlaunch_array_wait makes a stream wait for all launches that were given the array,
+ * or another view of its memory, so far: for those who hand it to another library.
+ *
+ * The device waits, not the caller, for launches on the legacy default stream and on
+ * dlaunch_streams that are open; nothing waits for those on `stream` itself. Other
+ * streams cannot be asked, since they may be gone: for launches on them, on the
+ * per-thread default stream, on a closed dlaunch_stream, or on more than four streams,
+ * the caller waits until the device is idle. (A foreign stream that was destroyed with
+ * work in it, and whose number `stream` has been given since, passes for `stream`.)
+ *
+ * If an order is needed and one of the streams is being captured into a graph, this is
+ * DLAUNCH_ERROR_DRIVER: export before the capture. What others did with an exported
+ * array is theirs to order. On the simulator there is nothing to wait for.
+ */
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err);
+
 /* dlaunch_array_export gives a managed tensor that keeps the array's memory:
- * yours, by its deleter, from any thread. The array may be closed before. */
+ * yours, by its deleter, from any thread. The array may be closed before. A consumer's
+ * stream is ordered by dlaunch_array_wait. */
 dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorVersioned **out, dlaunch_error *err);
 
 /* dlaunch_array_close closes an array. The memory goes when what was launched
@@ -592,8 +856,27 @@ dlaunch_status dlaunch_tensor_close(dlaunch_tensor tensor, dlaunch_error *err);
  * dlaunch_stream_close. */
 dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_stream *out, dlaunch_error *err);
 
+/*
+ * dlaunch_stream_create_with_priority is dlaunch_stream_create for a stream whose
+ * waiting blocks go before those of others, or after them.
+ *
+ * priority  lower numbers go first; 0 is that of all other streams. Outside the
+ *           device's range it is DLAUNCH_ERROR_ARGUMENT, and the range is told.
+ */
+dlaunch_status dlaunch_stream_create_with_priority(int32_t device, uint32_t flags, int32_t priority,
+                                                   dlaunch_stream *out, dlaunch_error *err);
+
+/* dlaunch_stream_priorities gives the range: the greatest priority is the lowest
+ * number, mostly a negative one. */
+dlaunch_status dlaunch_stream_priorities(int32_t device, int32_t *least, int32_t *greatest, dlaunch_error *err);
+
 /* dlaunch_stream_native gives the CUstream, for other libraries: ours. */
 dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err);
+
+/* dlaunch_stream_query sets *done to 1 if the work of a stream is done, and to 0 if
+ * not. It does not wait; it reports what went wrong as dlaunch_stream_synchronize
+ * does. */
+dlaunch_status dlaunch_stream_query(uint64_t stream, int32_t *done, dlaunch_error *err);
 
 /* dlaunch_stream_synchronize waits until the work of a stream is done, and
  * reports what went wrong in it. */
@@ -602,7 +885,9 @@ dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err);
 /* dlaunch_stream_close closes a stream; work that was submitted still runs. */
 dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err);
 
-/* dlaunch_synchronize waits until all work of a device is done. */
+/* dlaunch_synchronize waits until all work of a device is done: that of its primary
+ * context, and of the calling thread's current context if it is another of the
+ * device. */
 dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err);
 
 /* ------------------------------------------------------------------ events */
@@ -645,7 +930,31 @@ dlaunch_status dlaunch_event_elapsed(dlaunch_event start, dlaunch_event end, flo
 /* dlaunch_event_close closes an event; what waits for it still does. */
 dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err);
 
+/* ---------------------------------------------------------- current device */
+
+/*
+ * dlaunch_device_enter makes a device's primary context the calling thread's
+ * current one: what has neither a stream nor a tensor to tell the device runs
+ * there, and the default streams are that device's.
+ *
+ * former  receives the context that was current, 0 for none: give it to
+ *         dlaunch_device_leave on the same thread. Pairs may be nested.
+ */
+dlaunch_status dlaunch_device_enter(int32_t device, uint64_t *former, dlaunch_error *err);
+
+/* dlaunch_device_leave makes the former context current again, whatever has become
+ * of the device since. It takes what dlaunch_device_enter gave and nothing else. */
+dlaunch_status dlaunch_device_leave(uint64_t former, dlaunch_error *err);
+
 /* ------------------------------------------------------------ housekeeping */
+
+/* dlaunch_annotate keeps a text beside a handle of any kind, in place of the one
+ * before: where it was made. The log and the reports show it. text: borrowed. */
+dlaunch_status dlaunch_annotate(uint64_t handle, const char *text, dlaunch_error *err);
+
+/* dlaunch_disown says that a handle of any kind stays open until the process ends, on
+ * purpose: DLAUNCH_LEAK does not count it. It may be used and closed as before. */
+dlaunch_status dlaunch_disown(uint64_t handle, dlaunch_error *err);
 
 /* dlaunch_retire closes any handle, without ever waiting: for finalizers. What
  * it leaves behind is done by later calls. */
@@ -657,8 +966,11 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
 
 /*
  * dlaunch_report describes, as JSON, what is alive and what was done:
- *   {"live": {"library": 1, "kernel": 2, ...}, "handles": [{"kind", "handle", "label", "open", "held_by"}...],
- *    "pending": n, "device_bytes": n, "device_memory": [address, size] of the simulator,
+ *   {"live": {"library": 1, "kernel": 2, ...},
+ *    "handles": [{"kind", "handle", "label", "open", "held_by", "created": a time, "origin": as annotated,
+ *                 "bytes": on its device, "in_use": true if closed and used by submitted work, "disowned": true}...],
+ *    "pending": n, "device_bytes": n, "leaked_bytes": n of a poisoned context,
+ *    "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  * `pending` counts what is closed and waits for launches, devices or graphs. A
  * launch that a CUDA graph holds is a handle of kind "graph", which is never open.

@@ -21,6 +21,7 @@ type call struct {
 	config *exec.Config
 	args   []exec.Arg
 
+	met     []exec.Fault // what the executor stopped at, for the log
 	place   *place
 	staged  []*hostTensor
 	scratch []uint64 // an address for each derived parameter, once it is there
@@ -41,11 +42,21 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 	}
 	defer entry.Drop()
 	c.entry, c.kernel = entry, entry.Value.(*kernel)
-	e.slow.add(fault.Reason)
 	defer func() { c.clean(err != nil) }()
+	if onlyTraced(fault) {
+		e.slow.add("logged")
+	} else {
+		e.slow.add(fault.Reason.String())
+	}
+	if e.log.launches {
+		defer func() { c.logLaunch(len(args), err) }()
+	}
 	for range maxMends {
 		if fault.Reason == exec.OK {
 			return c.bringBack()
+		}
+		if e.log.launches {
+			c.met = append(c.met, fault)
 		}
 		if err := c.mend(fault); err != nil {
 			return err
@@ -70,6 +81,9 @@ func (c *call) mend(fault exec.Fault) error {
 	case exec.Attention:
 		return e.attend()
 	case exec.NoLimits:
+		if err := c.refuseLateLoad(int(fault.Found)); err != nil {
+			return err
+		}
 		return e.fillLimits(c.kernel, int(fault.Found))
 	case exec.Shared:
 		index, blocked := exec.DeviceOf(uint64(c.entry.Handle), c.config, c.args)
@@ -87,6 +101,9 @@ func (c *call) mend(fault exec.Fault) error {
 	case exec.Captured:
 		return c.holdCaptured()
 	case exec.DriverRefused:
+		if raised, err := c.raiseAgain(fault); raised || err != nil {
+			return err
+		}
 		return c.explainDriver(fault)
 	}
 	return c.explain(fault)
@@ -125,6 +142,9 @@ func (c *call) explainDriver(fault exec.Fault) error {
 		if report := e.driver.TakeReport(); report != "" {
 			err := status.Errorf(status.Fault, "%s", report)
 			err.Driver = fault.DriverCode
+			if e.driver.FaultsStay {
+				e.poisonBy(err)
+			}
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ type deviceLimits struct {
 	computeMajor, computeMinor   int
 }
 
-// device gives a device whose context is retained.
+// device gives a device whose context is retained. In a poisoned one nothing is done
+// any more.
 func (e *Engine) device(index int) (*device, error) {
 	api, err := e.api()
 	if err != nil {
@@ -35,6 +36,9 @@ func (e *Engine) device(index int) (*device, error) {
 	}
 	if index < 0 || index >= len(e.devices) {
 		return nil, status.Errorf(status.Argument, "device %d does not exist; the driver shows %d, counted from 0", index, len(e.devices))
+	}
+	if err := e.poisoned(); err != nil {
+		return nil, err
 	}
 	d := &e.devices[index]
 	d.mu.Lock()
@@ -85,6 +89,11 @@ func (e *Engine) on(index int, f func(d *device) error) error {
 	if err != nil {
 		return err
 	}
+	return e.within(d, d.context, f)
+}
+
+// within is on for any context of the device.
+func (e *Engine) within(d *device, context driver.Context, f func(d *device) error) error {
 	api := e.driver.API
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,8 +101,8 @@ func (e *Engine) on(index int, f func(d *device) error) error {
 	if r != driver.ResultSuccess {
 		return driverError("cuCtxGetCurrent", r)
 	}
-	if former != d.context {
-		if r := api.ContextSetCurrent(d.context); r != driver.ResultSuccess {
+	if former != context {
+		if r := api.ContextSetCurrent(context); r != driver.ResultSuccess {
 			return driverError("cuCtxSetCurrent", r)
 		}
 		defer api.ContextSetCurrent(former)
@@ -149,15 +158,34 @@ func (e *Engine) MemoryInfo(index int) (free, total uint64, err error) {
 	return free, total, err
 }
 
-// Synchronize waits until all work of a device is done.
+// Synchronize waits until all work of a device is done: of its primary context, and
+// of the current one if that is another of the device.
 func (e *Engine) Synchronize(index int) error {
 	e.reclaim()
-	return e.on(index, func(*device) error {
-		return e.afterIdle(index, func() error {
-			if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
-				return e.failure("cuCtxSynchronize", r)
+	d, err := e.device(index)
+	if err != nil {
+		e.runFinished() // what waited is lost with a poisoned context
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	contexts := []driver.Context{d.context}
+	if other := e.otherContext(d); other != 0 {
+		contexts = append(contexts, other)
+	}
+	return e.afterIdle(index, func() error {
+		for _, context := range contexts {
+			if err := e.within(d, context, e.synchronizeContext); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
+}
+
+func (e *Engine) synchronizeContext(*device) error {
+	if r := e.driver.API.ContextSynchronize(); r != driver.ResultSuccess {
+		return e.failure("cuCtxSynchronize", r)
+	}
+	return nil
 }

@@ -25,9 +25,16 @@ type Driver struct {
 	MemorySize uint64
 	Checks     uint32 // exec.CheckPointers, where every launch is to look up its pointers
 
+	// NoLateLoads makes the first launch of a kernel on a device an error while its
+	// stream is captured: loading it then may end the capture, or wait for the GPU.
+	NoLateLoads bool
+
 	// TakeReport gives the simulator's account of the fault that the calling
 	// thread's last launch met, "" if there is none; nil elsewhere.
 	TakeReport func() string
+
+	// FaultsStay makes such a fault poison the context, as a GPU's does.
+	FaultsStay bool
 }
 
 // Engine is the library: one in a process.
@@ -39,6 +46,7 @@ type Engine struct {
 	retired  retired
 	rooms    rooms
 	graphs   graphs
+	natives  natives
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 
@@ -55,6 +63,10 @@ type Engine struct {
 	exports exports
 	bytes   counter                   // of device memory that arrays hold
 	memory  atomic.Pointer[[2]uint64] // the simulator's: base and size
+
+	log    log
+	leaked counter  // device memory that is lost with a poisoned context, on purpose
+	former sync.Map // contexts that EnterDevice gave
 }
 
 // New makes an engine whose driver is opened by the first call that needs one.

@@ -39,7 +39,11 @@ func (e *Engine) CreateEvent(index int, flags uint32) (handles.Handle, error) {
 	if err != nil {
 		return 0, err
 	}
-	destroy := func() { e.driver.API.EventDestroy(ev.native) } // the driver keeps it for work that waits
+	destroy := func() { // the driver keeps it for work that waits
+		if e.poisoned() == nil {
+			e.driver.API.EventDestroy(ev.native)
+		}
+	}
 	entry, err := e.table.Open(handles.Event, fmt.Sprintf("device %d", index), ev, destroy)
 	if err != nil {
 		destroy()
@@ -48,27 +52,35 @@ func (e *Engine) CreateEvent(index int, flags uint32) (handles.Handle, error) {
 	return entry.Handle, nil
 }
 
-// withEvent runs f with an event that stays open meanwhile, its device's context
-// current.
-func (e *Engine) withEvent(h handles.Handle, f func(ev *event) error) error {
+// holdEvent runs f with an event that stays open meanwhile.
+func (e *Engine) holdEvent(h handles.Handle, f func(ev *event) error) error {
 	entry, err := e.table.Acquire(h, handles.Event)
 	if err != nil {
 		return err
 	}
 	defer entry.Drop()
-	ev := entry.Value.(*event)
-	return e.on(ev.device, func(*device) error { return f(ev) })
+	return f(entry.Value.(*event))
+}
+
+// withEvent is holdEvent with its device's context current.
+func (e *Engine) withEvent(h handles.Handle, f func(ev *event) error) error {
+	return e.holdEvent(h, func(ev *event) error {
+		return e.on(ev.device, func(*device) error { return f(ev) })
+	})
 }
 
 // RecordEvent makes the event happen when what a stream has now is done.
 func (e *Engine) RecordEvent(h handles.Handle, stream uint64) error {
-	return e.withEvent(h, func(ev *event) error {
+	return e.holdEvent(h, func(ev *event) error {
 		if at, err := e.streamDevice(stream, ev.device); err != nil {
 			return err
 		} else if at != ev.device {
 			return status.Errorf(status.Argument, "the stream is of device %d, the event of device %d; an event is recorded on a stream of its own device", at, ev.device)
 		}
 		return e.withStream(stream, ev.device, func(native driver.Stream) error {
+			if stream <= perThreadStream && e.otherContext(&e.devices[ev.device]) != 0 {
+				return status.Errorf(status.Argument, "the current context is not the primary one of device %d, whose the event is; its default streams are others: call dlaunch_device_enter first, or record the event on a stream", ev.device)
+			}
 			if r := e.driver.API.EventRecord(ev.native, native); r != driver.ResultSuccess {
 				return e.failure("cuEventRecord", r)
 			}
@@ -93,7 +105,7 @@ func (e *Engine) streamDevice(number uint64, otherwise int) (int, error) {
 // WaitEvent makes what a stream is given later wait for the event; the stream may
 // be of another device.
 func (e *Engine) WaitEvent(h handles.Handle, stream uint64) error {
-	return e.withEvent(h, func(ev *event) error {
+	return e.holdEvent(h, func(ev *event) error {
 		return e.withStream(stream, ev.device, func(native driver.Stream) error {
 			if r := e.driver.API.StreamWaitEvent(native, ev.native); r != driver.ResultSuccess {
 				return e.failure("cuStreamWaitEvent", r)

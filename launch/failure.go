@@ -33,11 +33,16 @@ func (e *Engine) failure(function string, r driver.Result) error {
 	if !r.Sticky() {
 		return err
 	}
+	err.Code = status.Fault
+	err.Message += "; a kernel that was launched earlier did this; restart the process"
+	return e.poisonBy(err)
+}
+
+// poisonBy remembers a sticky fault if it is the first, and gives the first.
+func (e *Engine) poisonBy(err *status.Error) error {
 	e.poison.mu.Lock()
 	defer e.poison.mu.Unlock()
 	if e.poison.first == nil {
-		err.Code = status.Fault
-		err.Message += "; a kernel that was launched earlier did this; restart the process"
 		e.poison.first = err
 		exec.SetAttention(exec.Poisoned)
 	}

@@ -46,13 +46,16 @@ func (g *fakeGraph) endCapture() {
 func (g *fakeGraph) destroy(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()
-	objects := g.objects
-	g.objects = make([]*userObject, len(objects))
-	g.mu.Unlock()
-	for _, o := range objects {
+	var ended []*userObject
+	for i, o := range g.objects {
 		if o != nil && o.retained {
-			require.True(t, exectest.Destroy(o.destroy, o.data))
+			ended = append(ended, o)
+			g.objects[i] = nil
 		}
+	}
+	g.mu.Unlock()
+	for _, o := range ended {
+		require.True(t, exectest.Destroy(o.destroy, o.data))
 	}
 }
 

@@ -15,10 +15,12 @@ import (
 // kernel is what a dlaunch_kernel stands for.
 type kernel struct {
 	*compiled
-	name    string
-	library handles.Handle
-	native  driver.Kernel
-	shared  *exec.Kernel
+	name       string
+	library    handles.Handle // 0 for a foreign one
+	native     driver.Kernel
+	isFunction bool // native is a CUfunction
+	shared     *exec.Kernel
+	holds      []*handles.Entry // its library, and what is bound to it
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A
@@ -34,11 +36,18 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	if err != nil {
 		return 0, err
 	}
-	k.library = h
+	k.library, k.holds = h, []*handles.Entry{holder}
+	e.natives.add(uintptr(k.native), native{library: holder, kernel: k.name})
+	return e.openKernel(k)
+}
+
+// openKernel gives a kernel its handle.
+func (e *Engine) openKernel(k *kernel) (handles.Handle, error) {
+	var err error
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holder)
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, k.holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err
@@ -62,19 +71,13 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		}
 		if len(lib.names) != 1 {
 			return nil, status.Errorf(status.Argument, "no kernel is named, and the library has %d; begin with a name: %s",
-				len(lib.names), nearest("", lib.names))
+				len(lib.names), nearest("kernel", "", lib.names))
 		}
 		k.name = lib.names[0]
 	}
 	err := e.on(e.currentDevice(), func(d *device) error {
-		var r driver.Result
-		if k.native, r = e.driver.API.LibraryKernel(lib.native, k.name); r != driver.ResultSuccess {
-			if r == driver.ResultNotFound {
-				err := status.Errorf(status.NotFound, "no kernel %q in %s; %s%s", k.name, lib.label, nearest(k.name, lib.names), almostPrototype(k.name, lib.names))
-				err.Driver = int32(r)
-				return err
-			}
-			return e.imageError(lib, nil, d, r)
+		if err := e.lookUp(lib, k, d); err != nil {
+			return err
 		}
 		if proto == nil {
 			return e.compileCarried(lib, k)
@@ -84,8 +87,33 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 	return k, err
 }
 
+// lookUp finds a kernel by its symbol, a name that the caller gave that, or what
+// the source calls it.
+func (e *Engine) lookUp(lib *library, k *kernel, d *device) error {
+	asked := k.name
+	k.name = lib.symbolOf(asked)
+	var r driver.Result
+	k.native, r = e.driver.API.LibraryKernel(lib.native, k.name)
+	if r == driver.ResultNotFound {
+		if symbols := named(asked, lib.names); len(symbols) == 1 {
+			k.name = symbols[0]
+			k.native, r = e.driver.API.LibraryKernel(lib.native, k.name)
+		}
+	}
+	switch r {
+	case driver.ResultSuccess:
+		return nil
+	case driver.ResultNotFound:
+		err := lib.notThere("kernel", asked, lib.names, lib.unnamed == driver.ResultSuccess)
+		err.Message += almostPrototype(asked, lib.names)
+		err.Driver = int32(r)
+		return err
+	}
+	return e.imageError(lib, d, r)
+}
+
 func (e *Engine) compileKernel(lib *library, k *kernel, proto *prototype.Prototype) error {
-	slots, err := e.slotsOf(lib, k.name, k.native, proto)
+	slots, err := e.slotsOf(lib, k, proto)
 	if err != nil {
 		return err
 	}
@@ -149,14 +177,13 @@ func (e *Engine) KernelParameter(h handles.Handle, index int) (Parameter, error)
 // fillLimits completes what a launch on one device is checked against.
 func (e *Engine) fillLimits(k *kernel, index int) error {
 	return e.on(index, func(d *device) error {
-		api := e.driver.API
-		threads, r := api.KernelAttribute(driver.KernelMaxThreadsPerBlock, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		threads, err := e.attribute(k, driver.KernelMaxThreadsPerBlock, index)
+		if err != nil {
+			return err
 		}
-		dynamic, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		dynamic, err := e.attribute(k, driver.KernelMaxDynamicShared, index)
+		if err != nil {
+			return err
 		}
 		k.shared.SetLimits(index, exec.Limits{
 			Threads: min(uint32(threads), d.limits.threads), Block: d.limits.block, Grid: d.limits.grid, Shared: uint32(dynamic),
@@ -169,27 +196,30 @@ func (e *Engine) fillLimits(k *kernel, index int) error {
 // raised, since another launch may be about to use what is there.
 func (e *Engine) raiseShared(k *kernel, index int, wanted uint32) error {
 	return e.on(index, func(d *device) error {
-		api := e.driver.API
-		static, r := api.KernelAttribute(driver.KernelStaticShared, k.native, driver.Device(index))
-		if r != driver.ResultSuccess {
-			return e.failure("cuKernelGetAttribute", r)
+		static, err := e.attribute(k, driver.KernelStaticShared, index)
+		if err != nil {
+			return err
 		}
 		if uint64(static)+uint64(wanted) > uint64(d.limits.sharedOptIn) {
-			return status.Errorf(status.Config, "kernel %q: %d bytes of dynamic shared memory and its %d static ones are %d; device %d has %d for a block",
-				k.name, wanted, static, uint64(static)+uint64(wanted), index, d.limits.sharedOptIn)
+			return noRoom(k, d, static, wanted)
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		now, r := api.KernelAttribute(driver.KernelMaxDynamicShared, k.native, driver.Device(index))
-		if r == driver.ResultSuccess && uint32(now) < wanted {
-			if r := api.KernelSetAttribute(driver.KernelMaxDynamicShared, int32(wanted), k.native, driver.Device(index)); r != driver.ResultSuccess {
-				return e.failure("cuKernelSetAttribute", r)
-			}
+		now, err := e.attribute(k, driver.KernelMaxDynamicShared, index)
+		if err == nil && uint32(now) < wanted {
+			err = e.setAttribute(k, driver.KernelMaxDynamicShared, int32(wanted), index)
 			now = int32(wanted)
 		}
-		k.shared.SetShared(index, uint32(now))
-		return nil
+		if err == nil {
+			k.shared.SetShared(index, uint32(now))
+		}
+		return err
 	})
+}
+
+func noRoom(k *kernel, d *device, static int32, wanted uint32) error {
+	return status.Errorf(status.Config, "kernel %q: %d bytes of dynamic shared memory and its %d static ones are %d; device %d has %d for a block",
+		k.name, wanted, static, uint64(static)+uint64(wanted), d.index, d.limits.sharedOptIn)
 }
 
 // ArgumentName is the name of the caller's argument index, "" if it is unknown:
@@ -200,6 +230,9 @@ func (e *Engine) ArgumentName(h uint64, index int) string {
 		return ""
 	}
 	k := entry.Value.(*kernel)
+	if parameter := index &^ exec.BoundArgument; parameter != index {
+		return k.parameters[parameter].Name
+	}
 	if index >= len(k.arguments) {
 		return ""
 	}

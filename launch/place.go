@@ -35,6 +35,11 @@ func (c *call) findPlace() error {
 	return nil
 }
 
+// onPlace runs f where the launch runs.
+func (c *call) onPlace(f func(d *device) error) error {
+	return c.engine.onStream(c.place.stream, c.place.device, f)
+}
+
 // leavePlace ends what findPlace began.
 func (c *call) leavePlace() {
 	if c.place != nil && c.place.held != nil {

@@ -28,7 +28,7 @@ func (c *call) giveScratch() error {
 		blocks = low
 	}
 	c.scratch = make([]uint64, len(c.kernel.scratch))
-	return c.engine.on(c.place.device, func(*device) error {
+	return c.onPlace(func(*device) error {
 		for i, s := range c.kernel.scratch {
 			if s.bytes == 0 {
 				continue

@@ -20,21 +20,34 @@ type stream struct {
 // dlaunch_stream.
 const firstHandle = 1 << 48
 
-// lastDefaultStream: 0 and 1 are the legacy default stream, 2 the per-thread one.
-const lastDefaultStream = 2
+// Native streams that always exist: 0 and legacyStream are the legacy default one;
+// the per-thread one is another stream on another thread.
+const (
+	legacyStream    = 1
+	perThreadStream = 2
+)
 
 // StreamNonBlocking is a stream that does not wait for the legacy default one.
 const StreamNonBlocking = 1
 
 // CreateStream makes a stream on a device.
 func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
+	return e.CreateStreamWithPriority(index, flags, 0)
+}
+
+// CreateStreamWithPriority is CreateStream for another priority than 0, which all
+// others have; lower numbers go first.
+func (e *Engine) CreateStreamWithPriority(index int, flags uint32, priority int32) (handles.Handle, error) {
 	if flags&^StreamNonBlocking != 0 {
 		return 0, status.Errorf(status.Argument, "stream flags %#x are unknown; DLAUNCH_STREAM_NON_BLOCKING (1) is the only one", flags)
 	}
 	s := &stream{device: index}
 	err := e.on(index, func(*device) error {
+		if err := e.checkPriority(index, priority); err != nil {
+			return err
+		}
 		var r driver.Result
-		if s.native, r = e.driver.API.StreamCreate(flags, 0); r != driver.ResultSuccess {
+		if s.native, r = e.driver.API.StreamCreate(flags, priority); r != driver.ResultSuccess {
 			return e.failure("cuStreamCreateWithPriority", r)
 		}
 		return nil
@@ -52,6 +65,34 @@ func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
 		return 0, err
 	}
 	return e.publish(entry, s.shared)
+}
+
+// checkPriority refuses what the driver would silently bring into its range.
+func (e *Engine) checkPriority(index int, priority int32) error {
+	if priority == 0 {
+		return nil
+	}
+	least, greatest, r := e.driver.API.StreamPriorityRange()
+	if r != driver.ResultSuccess {
+		return e.failure("cuCtxGetStreamPriorityRange", r)
+	}
+	if priority > least || priority < greatest {
+		return status.Errorf(status.Argument, "priority is %d; device %d has %d (least) to %d (greatest)", priority, index, least, greatest)
+	}
+	return nil
+}
+
+// StreamPriorities gives the least and the greatest priority of a device's streams:
+// the greatest is the lowest number.
+func (e *Engine) StreamPriorities(index int) (least, greatest int32, err error) {
+	err = e.on(index, func(*device) error {
+		var r driver.Result
+		if least, greatest, r = e.driver.API.StreamPriorityRange(); r != driver.ResultSuccess {
+			return e.failure("cuCtxGetStreamPriorityRange", r)
+		}
+		return nil
+	})
+	return least, greatest, err
 }
 
 func (e *Engine) destroyStream(s *stream) {
@@ -77,7 +118,7 @@ func (e *Engine) NativeStream(h handles.Handle) (uint64, error) {
 // current, and the stream kept open. fallback is the device of default streams.
 func (e *Engine) withStream(number uint64, fallback int, f func(native driver.Stream) error) error {
 	if number < firstHandle {
-		return e.on(fallback, func(*device) error { return f(driver.Stream(number)) })
+		return e.onStream(driver.Stream(number), fallback, func(*device) error { return f(driver.Stream(number)) })
 	}
 	entry, err := e.table.Acquire(handles.Handle(number), handles.Stream)
 	if err != nil {
@@ -88,8 +129,8 @@ func (e *Engine) withStream(number uint64, fallback int, f func(native driver.St
 	return e.on(s.device, func(*device) error { return f(s.native) })
 }
 
-// SynchronizeStream waits until the work of a stream is done.
-func (e *Engine) SynchronizeStream(number uint64) error {
+// whereItIs runs f with a stream argument of any device, as withStream does.
+func (e *Engine) whereItIs(number uint64, f func(native driver.Stream) error) error {
 	if number >= firstHandle {
 		if _, err := e.table.Get(handles.Handle(number), handles.Stream); err != nil {
 			return err
@@ -98,7 +139,25 @@ func (e *Engine) SynchronizeStream(number uint64) error {
 	if _, err := e.api(); err != nil {
 		return err
 	}
-	err := e.withStream(number, e.currentDevice(), func(native driver.Stream) error {
+	return e.withStream(number, e.currentDevice(), f)
+}
+
+// QueryStream says whether the work of a stream is done.
+func (e *Engine) QueryStream(number uint64) (bool, error) {
+	var done bool
+	err := e.whereItIs(number, func(native driver.Stream) error {
+		r := e.driver.API.StreamQuery(native)
+		if done = r == driver.ResultSuccess; !done && r != driver.ResultNotReady {
+			return e.failure("cuStreamQuery", r)
+		}
+		return nil
+	})
+	return done, err
+}
+
+// SynchronizeStream waits until the work of a stream is done.
+func (e *Engine) SynchronizeStream(number uint64) error {
+	err := e.whereItIs(number, func(native driver.Stream) error {
 		if r := e.driver.API.StreamSynchronize(native); r != driver.ResultSuccess {
 			return e.failure("cuStreamSynchronize", r)
 		}

@@ -26,11 +26,7 @@ const noDevice = -1
 func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, error) {
 	e.reclaim()
 	e.runFinished()
-	address := view.Address
-	if view.Size == 0 {
-		address = 0 // data may be NULL, and a byte_offset after it means nothing
-	}
-	shared, err := exec.NewTensor(address, int32(view.Device.Type), view.Device.ID, view.Type.Packed(), view.Shape, view.Strides)
+	shared, err := exec.NewTensor(view.Address, int32(view.Device.Type), view.Device.ID, view.Type.Packed(), view.Shape, view.Strides)
 	if err != nil {
 		return 0, err
 	}
@@ -40,7 +36,8 @@ func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, 
 		t.device = int(view.Device.ID)
 	}
 	label := fmt.Sprintf("%v%v on %v", view.Type, view.Shape, view.Device)
-	entry, err := e.table.Open(handles.Tensor, label, t, func() { e.destroyTensor(t) })
+	var entry *handles.Entry
+	entry, err = e.table.Open(handles.Tensor, label, t, func() { e.destroyTensor(t, entry) })
 	if err != nil {
 		shared.Free()
 		return 0, err
@@ -54,8 +51,8 @@ func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, 
 }
 
 // destroyTensor lets a closed tensor go when its last launch is done.
-func (e *Engine) destroyTensor(t *tensor) {
-	e.freeWhenDone(&pendingFree{shared: t.shared, device: t.device, end: func() {
+func (e *Engine) destroyTensor(t *tensor, entry *handles.Entry) {
+	e.freeWhenDone(&pendingFree{entry: entry, shared: t.shared, device: t.device, end: func() {
 		t.shared.Free()
 		if t.taken != 0 {
 			e.giveBack(t.taken)

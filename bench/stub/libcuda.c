@@ -36,6 +36,7 @@ enum {
   INVALID_DEVICE = 101,
   INVALID_CONTEXT = 201,
   NOT_FOUND = 500,
+  NOT_SUPPORTED = 801,
 };
 
 enum { STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_PARAMETER_BYTES = 32764 };
@@ -245,6 +246,12 @@ result cuLibraryGetKernel(void **out, void *of, const char *name) {
   return *out != NULL ? SUCCESS : OUT_OF_MEMORY;
 }
 
+/* It links nothing. */
+result cuLinkCreate_v2(void) { return NOT_SUPPORTED; }
+result cuLinkAddData_v2(void) { return NOT_SUPPORTED; }
+result cuLinkComplete(void) { return NOT_SUPPORTED; }
+result cuLinkDestroy(void) { return NOT_SUPPORTED; }
+
 /* It knows of no kernel before it is asked for one by name. */
 result cuLibraryGetKernelCount(unsigned *count, void *of) {
   (void)of;
@@ -327,6 +334,12 @@ static result new_handle(void **out) {
 static result free_handle(void *handle) {
   free(handle);
   return SUCCESS;
+}
+
+result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return current != NULL ? SUCCESS : INVALID_CONTEXT;
 }
 
 result cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {

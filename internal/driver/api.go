@@ -18,6 +18,8 @@ type (
 
 	Graph      uintptr
 	UserObject uintptr
+	Function   uintptr // a CUfunction: a kernel in one context
+	Module     uintptr
 )
 
 // JITOption is one CUjit_option and its value: a scalar, or the address of
@@ -52,7 +54,8 @@ type API struct {
 	ContextSynchronize   func() Result           // the current context
 	ContextID            func(context Context) (uint64, Result)
 
-	LibraryLoad        func(image []byte, options []JITOption) (Library, Result) // PTX gets its NUL here
+	LibraryLoad        func(image []byte, options []JITOption) (Library, Result)               // PTX gets its NUL here
+	LibraryLink        func(inputs []LinkInput, options []JITOption) (Library, []byte, Result) // and the cubin; none of the simulator
 	LibraryUnload      func(library Library) Result
 	LibraryKernel      func(library Library, name string) (Kernel, Result)
 	LibraryKernelCount func(library Library) (int, Result)             // 12.4
@@ -62,8 +65,27 @@ type API struct {
 	KernelParam        func(kernel Kernel, index int) (offset, size uint64, r Result) // 12.4; ResultInvalidValue past the end; needs a current context
 	KernelAttribute    func(attribute int32, kernel Kernel, device Device) (int32, Result)
 	KernelSetAttribute func(attribute, value int32, kernel Kernel, device Device) Result
+	KernelFunction     func(kernel Kernel) (Function, Result) // in the current context
+	KernelLibrary      func(kernel Kernel) (Library, Result)  // 12.5
 
-	StreamCreate      func(flags uint32, priority int32) (Stream, Result) // in the current context
+	FunctionModule       func(function Function) (Module, Result)
+	FunctionName         func(function Function) (string, Result)                           // 12.3
+	FunctionParam        func(function Function, index int) (offset, size uint64, r Result) // 12.4, as KernelParam
+	FunctionLoad         func(function Function) Result                                     // 12.4
+	FunctionAttribute    func(attribute int32, function Function) (int32, Result)
+	FunctionSetAttribute func(attribute, value int32, function Function) Result
+
+	// Occupancy needs the function's context to be current; config is the address of
+	// a CUlaunchConfig.
+	MaxActiveBlocks   func(function Function, block int32, shared uint64) (int32, Result)
+	AvailableShared   func(function Function, blocks, block int32) (uint64, Result)
+	MaxClusterSize    func(function Function, config uintptr) (int32, Result)
+	MaxActiveClusters func(function Function, config uintptr) (int32, Result)
+
+	StreamCreate func(flags uint32, priority int32) (Stream, Result) // in the current context
+	// StreamPriorityRange is of the current context's device: lower numbers go first.
+	StreamPriorityRange func() (least, greatest int32, r Result)
+
 	StreamDestroy     func(stream Stream) Result
 	StreamSynchronize func(stream Stream) Result
 	StreamQuery       func(stream Stream) Result
@@ -127,6 +149,11 @@ const (
 	KernelMaxThreadsPerBlock     int32 = 0
 	KernelStaticShared           int32 = 1
 	KernelMaxDynamicShared       int32 = 8
+	KernelSharedCarveout         int32 = 9
 	KernelClusterMustBeSet       int32 = 10
+	KernelClusterWidth           int32 = 11
+	KernelClusterHeight          int32 = 12
+	KernelClusterDepth           int32 = 13
 	KernelNonPortableCluster     int32 = 14
+	KernelClusterPolicy          int32 = 15
 )

@@ -12,6 +12,9 @@ func fill(s *symbols) *API {
 	a := &API{}
 	fillDevices(a, s)
 	fillLibraries(a, s)
+	fillFunctions(a, s)
+	fillOccupancy(a, s)
+	fillLinker(a, s)
 	fillStreams(a, s)
 	fillMemory(a, s)
 	fillGraphs(a, s)

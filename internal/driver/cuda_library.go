@@ -42,19 +42,9 @@ func fillLibraries(a *API, s *symbols) {
 
 func fillKernels(a *API, s *symbols) {
 	name, param := s.optional("cuKernelGetName", 12030), s.optional("cuKernelGetParamInfo", 12040)
-	a.KernelName = func(k Kernel) (string, Result) {
-		text, r := out[*byte](name, uintptr(k))
-		if r != ResultSuccess {
-			return "", r
-		}
-		return goString(text), r
-	}
+	a.KernelName = func(k Kernel) (string, Result) { return nameOf(name, uintptr(k)) }
 	a.KernelParam = func(k Kernel, index int) (offset, size uint64, r Result) {
-		at, bytes := pinned[uint64](), pinned[uint64]()
-		defer at.Unpin()
-		defer bytes.Unpin()
-		r = param.call(uintptr(k), uintptr(index), at.address(), bytes.address())
-		return *at.value, *bytes.value, r
+		return paramOf(param, uintptr(k), index)
 	}
 	get, set := s.required("cuKernelGetAttribute"), s.required("cuKernelSetAttribute")
 	a.KernelAttribute = func(id int32, k Kernel, d Device) (int32, Result) {
@@ -63,6 +53,24 @@ func fillKernels(a *API, s *symbols) {
 	a.KernelSetAttribute = func(id, value int32, k Kernel, d Device) Result {
 		return set.call(uintptr(id), uintptr(value), uintptr(k), uintptr(d))
 	}
+}
+
+// nameOf is cuKernelGetName or cuFuncGetName.
+func nameOf(f function, of uintptr) (string, Result) {
+	text, r := out[*byte](f, of)
+	if r != ResultSuccess {
+		return "", r
+	}
+	return goString(text), r
+}
+
+// paramOf is cuKernelGetParamInfo or cuFuncGetParamInfo.
+func paramOf(f function, of uintptr, index int) (offset, size uint64, r Result) {
+	at, bytes := pinned[uint64](), pinned[uint64]()
+	defer at.Unpin()
+	defer bytes.Unpin()
+	r = f.call(of, uintptr(index), at.address(), bytes.address())
+	return *at.value, *bytes.value, r
 }
 
 // outTwo calls a function whose first two arguments receive a value each.
@@ -93,14 +101,20 @@ func goString(text *byte) string {
 	return string(unsafe.Slice(text, n))
 }
 
-// loadLibrary gives PTX its NUL. The driver copies image and options before it
-// returns (seen with driver 580); what an option points to, it uses later.
-func loadLibrary(load function, image []byte, options []JITOption) (Library, Result) {
-	image = append(bytes.Clone(image), 0)
+// jitArrays gives options as the driver takes them, in memory that is never none.
+func jitArrays(options []JITOption) ([]int32, []uint64) {
 	ids, values := make([]int32, len(options)+1), make([]uint64, len(options)+1)
 	for i, o := range options {
 		ids[i], values[i] = o.ID, o.Value
 	}
+	return ids, values
+}
+
+// loadLibrary gives PTX its NUL. The driver copies image and options before it
+// returns (seen with driver 580); what an option points to, it uses later.
+func loadLibrary(load function, image []byte, options []JITOption) (Library, Result) {
+	image = append(bytes.Clone(image), 0)
+	ids, values := jitArrays(options)
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
 	pinner.Pin(&image[0])

@@ -6,6 +6,14 @@ func fillStreams(a *API, s *symbols) {
 	a.StreamCreate = func(flags uint32, priority int32) (Stream, Result) {
 		return out[Stream](create, uintptr(flags), uintptr(priority))
 	}
+	priorities := s.required("cuCtxGetStreamPriorityRange")
+	a.StreamPriorityRange = func() (int32, int32, Result) {
+		least, greatest := pinned[int32](), pinned[int32]()
+		defer least.Unpin()
+		defer greatest.Unpin()
+		r := priorities.call(least.address(), greatest.address())
+		return *least.value, *greatest.value, r
+	}
 	a.StreamDestroy = func(stream Stream) Result { return destroy.call(uintptr(stream)) }
 	a.StreamSynchronize = func(stream Stream) Result { return synchronize.call(uintptr(stream)) }
 	a.StreamQuery = func(stream Stream) Result { return query.call(uintptr(stream)) }

@@ -48,6 +48,9 @@ var calls = map[string]call{
 	"LibraryLoad": {func(a *API) []any {
 		return two(a.LibraryLoad([]byte(".version 8.0"), []JITOption{{ID: 5, Value: anAddress}, {ID: 6, Value: 4096}}))
 	}, "cuLibraryLoadData", []uint64{2, 5, anAddress, 6, 4096, 0, 0, 0}, ".version 8.0", []any{Library(anAddress)}},
+	"LibraryLink": {func(a *API) []any {
+		return three(a.LibraryLink([]LinkInput{{LinkPTX, []byte("PTX"), "a.ptx"}, {LinkArchive, []byte("!<arch>\n"), "b.a"}}, []JITOption{{ID: 5, Value: 77}, {ID: 0, Value: 32}}))
+	}, "cuLibraryLoadData", []uint64{0, 0, 0, 0, 0, 0, 0, 0}, "2 0=32 1,4,a.ptx,0 4,8,b.a,10", []any{Library(anAddress), []byte("2 0=32 1,4,a.ptx,0 4,8,b.a,10")}},
 	"LibraryUnload":      {answered(func(a *API) Result { return a.LibraryUnload(anAddress) }), "cuLibraryUnload", []uint64{anAddress}, "", nil},
 	"LibraryKernel":      {func(a *API) []any { return two(a.LibraryKernel(anAddress, "saxpy")) }, "cuLibraryGetKernel", []uint64{anAddress}, "saxpy", []any{Kernel(5)}},
 	"LibraryKernelCount": {func(a *API) []any { return two(a.LibraryKernelCount(anAddress)) }, "cuLibraryGetKernelCount", []uint64{anAddress}, "", []any{4}},
@@ -58,6 +61,24 @@ var calls = map[string]call{
 	"KernelParam":        {func(a *API) []any { return three(a.KernelParam(anAddress, 9)) }, "cuKernelGetParamInfo", []uint64{anAddress, 9}, "", []any{uint64(aSize), uint64(24)}},
 	"KernelAttribute":    {func(a *API) []any { return two(a.KernelAttribute(8, anAddress, 1)) }, "cuKernelGetAttribute", []uint64{8, anAddress, 1}, "", []any{int32(-7)}},
 	"KernelSetAttribute": {answered(func(a *API) Result { return a.KernelSetAttribute(9, -1, anAddress, 1) }), "cuKernelSetAttribute", []uint64{9, 1<<64 - 1, anAddress, 1}, "", nil},
+
+	"StreamPriorityRange": {func(a *API) []any { return three(a.StreamPriorityRange()) }, "cuCtxGetStreamPriorityRange", []uint64{}, "", []any{int32(1), int32(-5)}},
+	"KernelFunction":      {func(a *API) []any { return two(a.KernelFunction(anAddress)) }, "cuKernelGetFunction", []uint64{anAddress}, "", []any{Function(anAddress)}},
+	"KernelLibrary":       {func(a *API) []any { return two(a.KernelLibrary(anAddress)) }, "cuKernelGetLibrary", []uint64{anAddress}, "", []any{Library(anAddress)}},
+
+	"FunctionModule":       {func(a *API) []any { return two(a.FunctionModule(anAddress)) }, "cuFuncGetModule", []uint64{anAddress}, "", []any{Module(anAddress)}},
+	"FunctionName":         {func(a *API) []any { return two(a.FunctionName(anAddress)) }, "cuFuncGetName", []uint64{anAddress}, "", []any{"saxpy"}},
+	"FunctionParam":        {func(a *API) []any { return three(a.FunctionParam(anAddress, 9)) }, "cuFuncGetParamInfo", []uint64{anAddress, 9}, "", []any{uint64(aSize), uint64(24)}},
+	"FunctionLoad":         {answered(func(a *API) Result { return a.FunctionLoad(anAddress) }), "cuFuncLoad", []uint64{anAddress}, "", nil},
+	"FunctionAttribute":    {func(a *API) []any { return two(a.FunctionAttribute(8, anAddress)) }, "cuFuncGetAttribute", []uint64{8, anAddress}, "", []any{int32(-7)}},
+	"FunctionSetAttribute": {answered(func(a *API) Result { return a.FunctionSetAttribute(9, -1, anAddress) }), "cuFuncSetAttribute", []uint64{anAddress, 9, 1<<64 - 1}, "", nil},
+
+	"MaxActiveBlocks": {func(a *API) []any { return two(a.MaxActiveBlocks(anAddress, 128, aSize)) }, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		[]uint64{anAddress, 128, aSize}, "", []any{int32(-7)}},
+	"AvailableShared": {func(a *API) []any { return two(a.AvailableShared(anAddress, 2, 128)) }, "cuOccupancyAvailableDynamicSMemPerBlock",
+		[]uint64{anAddress, 2, 128}, "", []any{uint64(aSize)}},
+	"MaxClusterSize":    {func(a *API) []any { return two(a.MaxClusterSize(anAddress, 77)) }, "cuOccupancyMaxPotentialClusterSize", []uint64{anAddress, 77}, "", []any{int32(-7)}},
+	"MaxActiveClusters": {func(a *API) []any { return two(a.MaxActiveClusters(anAddress, 77)) }, "cuOccupancyMaxActiveClusters", []uint64{anAddress, 77}, "", []any{int32(-7)}},
 
 	"StreamCreate":      {func(a *API) []any { return two(a.StreamCreate(1, -5)) }, "cuStreamCreateWithPriority", []uint64{1, 1<<64 - 5}, "", []any{Stream(anAddress)}},
 	"StreamDestroy":     {answered(func(a *API) Result { return a.StreamDestroy(anAddress) }), "cuStreamDestroy_v2", []uint64{anAddress}, "", nil},
@@ -138,8 +159,11 @@ func TestEveryFunctionIsThere(t *testing.T) {
 func TestMissingOptionalFunctions(t *testing.T) {
 	api, _ := openStub(t, "-DWITHOUT_OPTIONAL", "-DVERSION=12000")
 	require.ElementsMatch(t, []string{
-		"cuCtxGetId (12.0)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
-		"cuLibraryGetKernelCount (12.4)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
+		"cuCtxGetId (12.0)", "cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
+		"cuKernelGetFunction (12.0)", "cuKernelGetLibrary (12.5)",
+		"cuOccupancyAvailableDynamicSMemPerBlock (10.2)", "cuOccupancyMaxActiveBlocksPerMultiprocessor (6.5)",
+		"cuOccupancyMaxActiveClusters (11.7)", "cuOccupancyMaxPotentialClusterSize (11.7)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
+		"cuLibraryGetKernelCount (12.4)", "cuLinkAddData_v2 (6.5)", "cuLinkComplete (5.5)", "cuLinkCreate_v2 (6.5)", "cuLinkDestroy (5.5)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
 		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
 		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",
 	}, api.Missing)

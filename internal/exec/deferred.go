@@ -19,6 +19,7 @@ const (
 	Exiting   uint32 = C.DL_EXITING
 	Poisoned  uint32 = C.DL_POISONED
 	Unloading uint32 = C.DL_UNLOADING
+	Tracing   uint32 = C.DL_TRACING
 )
 
 // SetAttention makes launches leave the fast path from now on.

@@ -33,11 +33,11 @@ static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width)
   return (int64_t)value;
 }
 
-static __attribute__((noinline)) int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index,
-                                                      const dlaunch_arg *arg, dl_fault *fault) {
+__attribute__((noinline)) int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index,
+                                                  const dlaunch_arg *arg, dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
   int32_t reason = DL_KIND;
-  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT;
+  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT | DLAUNCH_WHOLE;
   if (__builtin_expect(arg->flags & ~marks, 0)) return dl_refuse(fault, DL_FLAGS, -1, arg->flags & ~marks, 0);
   if (is_tensor(arg)) {
     if (step->op == DL_OP_TENSOR || step->format == DL_FORMAT_ADDRESS) {
@@ -117,14 +117,18 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
   if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
   if (program->has_constants) memcpy(pack->params, program->params, program->params_size);
   for (uint32_t i = 0; i < program->num_sizes; i++) {
-    pack->sizes[i] = -1;
-    __asm__("" ::: "memory"); /* a few words: no call of memset */
+    pack->sizes[i] = program->sizes[i];
+    __asm__("" ::: "memory"); /* a few words: no call of memcpy */
   }
   uint16_t short_way = pack->ranges == NULL && !pack->checks_pointers ? DL_PLAIN : 0;
+  if (__builtin_expect(pack->kernel->use != NULL, 0)) {
+    pack->has_arrays = true;
+    dl_remember_stream(pack->kernel->use, pack->stream);
+  }
   for (uint32_t i = 0; i < num_args; i++) {
     const dl_step *step = &program->steps[i];
     if (step->flags & short_way && dl_put_plain(pack, step, &args[i])) continue;
-    int32_t reason = put_argument(pack, step, i, &args[i], fault);
+    int32_t reason = dl_put_argument(pack, step, i, &args[i], fault);
     if (__builtin_expect(reason != DL_OK, 0)) {
       fault->argument = (int32_t)i;
       return reason;
@@ -138,6 +142,17 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
 }
 
 /* ------------------------------------------------------------ configuration */
+
+static int32_t check_struct(const dlaunch_config *config, dl_fault *fault) {
+  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;
+  if (config == NULL) return dl_refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
+  if (config->struct_size < sizeof *config) {
+    return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
+  }
+  if (config->flags & ~known || config->reserved != 0)
+    return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  return DL_OK;
+}
 
 /* Which limit it is that a configuration does not keep. */
 static __attribute__((noinline)) int32_t refuse_limits(const dl_launch_config *config, bool zero_grid_ok,
@@ -202,6 +217,29 @@ static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *co
   return DL_OK;
 }
 
+static int32_t configure(const dl_kernel *kernel, const dlaunch_config *config, int32_t device, dl_configured *to,
+                         dl_fault *fault) {
+  int32_t reason = check_struct(config, fault);
+  if (reason != DL_OK) return reason;
+  const dl_limits *limits = &kernel->limits[device];
+  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return dl_refuse(fault, DL_LIMITS, -1, device, 0);
+  memset(to, 0, sizeof *to);
+  reason = check_limits(&to->config, config, limits, fault);
+  return reason == DL_OK ? gather_attributes(&to->config, config, to->attributes, fault) : reason;
+}
+
+int32_t dl_configure(uint64_t kernel, const dlaunch_config *config, int32_t device, dl_configured *to,
+                     dl_fault *fault) {
+  bool nested;
+  dl_thread *thread = dl_enter(&nested);
+  if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, 0, 0);
+  dl_object *object = dl_kind(kernel) == DL_KIND_KERNEL ? dl_find(kernel) : NULL;
+  int32_t reason = object == NULL ? dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)kernel, 0)
+                                  : configure((const dl_kernel *)object, config, device, to, fault);
+  dl_leave(thread, nested);
+  return reason;
+}
+
 static int32_t device_of_context(const void *context) {
   for (int32_t i = 0; i < dl_the_driver.num_devices; i++) {
     if (atomic_load_explicit(&dl_the_driver.contexts[i], memory_order_relaxed) == context) return i;
@@ -242,6 +280,7 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
 /* The device of the first tensor that decides it. One that does not exist is for
  * dl_put_tensor to refuse. */
 static int32_t device_of_tensors(const dl_program *program, const dlaunch_arg *args, uint32_t num_args) {
+  if (program->device >= 0) return program->device;
   for (uint32_t i = 0; i < num_args && i < program->num_steps; i++) {
     const DLTensor *t;
     uint64_t flags;
@@ -274,15 +313,37 @@ int32_t dl_device_of(uint64_t kernel, const dlaunch_config *config, const dlaunc
 
 /* ---------------------------------------------------------------- the launch */
 
+/* What one call asks for. */
+typedef struct request {
+  uint64_t kernel;
+  const dlaunch_config *config;
+  const dlaunch_arg *args;
+  uint32_t num_args;
+  bool held;
+  const dl_hooks *hooks;
+  const uint64_t *scratch;
+} request;
+
 /* The default streams are the current context's: where that is none, or another
- * device's, the device's own is current for the call. */
-static bool borrow_context(int32_t device, void **former) {
+ * device's, the device's own is current for the call. *other: it is the device's,
+ * but not its primary one. */
+static bool borrow_context(int32_t device, void **former, bool *other) {
   const dl_driver *driver = &dl_the_driver;
   void *wanted = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
   if (driver->ctx_get_current(former) != 0 || *former == wanted) return false;
   int32_t current;
-  if (*former != NULL && driver->ctx_get_device(&current) == 0 && current == device) return false;
-  return driver->ctx_set_current(wanted) == 0;
+  *other = *former != NULL && driver->ctx_get_device(&current) == 0 && current == device;
+  return !*other && driver->ctx_set_current(wanted) == 0;
+}
+
+/* A default stream of a context that is not the primary one cannot be asked later
+ * whether it has passed: so its arrays wait for all. */
+static __attribute__((noinline)) void used_elsewhere(const dl_pack *pack, const request *r) {
+  if (pack->kernel->use != NULL) atomic_fetch_or(&pack->kernel->use->elsewhere, DL_MORE_STREAMS);
+  for (uint32_t i = 0; i < r->num_args; i++) {
+    dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
+    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->owner->elsewhere, DL_MORE_STREAMS);
+  }
 }
 
 /* A capture that has failed is left to the launch, which says so. Not inlined: it
@@ -302,50 +363,43 @@ static inline int32_t launch_here(const dl_launch_config *config, void *function
 }
 
 /* Where there is one device the current context is its, or none: the driver's own
- * answer says so, and saves asking before each launch. A thread that had none is
- * asked, until it has one. */
-static int32_t launch_in_context(const dl_launch_config *config, void *function, void **extra, int32_t device,
-                                 bool held) {
+ * answer says so, and saves asking before each launch. Asked are threads that had
+ * none, until they have one; and launches with arrays of dlaunch's. */
+static int32_t launch_in_context(const dl_pack *pack, const dl_launch_config *config, void **extra, int32_t device,
+                                 const request *r) {
   enum { INVALID_CONTEXT = 201 }; /* no context is current */
   const dl_driver *driver = &dl_the_driver;
+  void *function = pack->kernel->function;
   bool any_context = config->stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL;
-  if (any_context || (driver->num_devices == 1 && !dl_this_thread->lacks_context)) {
-    int32_t code = launch_here(config, function, extra, held);
+  bool unasked = driver->num_devices == 1 && !pack->has_arrays && !dl_this_thread->lacks_context;
+  if (any_context || unasked) {
+    int32_t code = launch_here(config, function, extra, r->held);
     if (__builtin_expect(code != INVALID_CONTEXT || any_context, 1)) return code;
   }
   void *former = NULL;
-  bool borrowed = borrow_context(device, &former);
+  bool other = false, borrowed = borrow_context(device, &former, &other);
+  if (__builtin_expect(other, 0)) used_elsewhere(pack, r);
   dl_this_thread->lacks_context = borrowed;
-  int32_t code = launch_here(config, function, extra, held);
+  int32_t code = launch_here(config, function, extra, r->held);
   if (borrowed) driver->ctx_set_current(former);
   return code;
 }
 
-static int32_t launch(dl_pack *pack, dl_launch_config *config, int32_t device, const dl_hooks *hooks, dl_fault *fault) {
+static int32_t launch(dl_pack *pack, const dl_launch_config *config, int32_t device, const request *r,
+                      dl_fault *fault) {
   const dl_kernel *kernel = pack->kernel;
   size_t size = kernel->program.params_size;
   dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
   void *without[] = {PARAM_END, &call};
-  void *state = hooks ? hooks->before() : NULL;
-  int32_t code = launch_in_context(config, kernel->function, size ? with : without, device, pack->held);
-  if (hooks) hooks->after(state);
+  void *state = r->hooks ? r->hooks->before() : NULL;
+  int32_t code = launch_in_context(pack, config, size ? with : without, device, r);
+  if (r->hooks) r->hooks->after(state);
   if (__builtin_expect(code == 0, 1)) return DL_OK;
   if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;
   return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
-
-/* What one call asks for. */
-typedef struct request {
-  uint64_t kernel;
-  const dlaunch_config *config;
-  const dlaunch_arg *args;
-  uint32_t num_args;
-  bool held;
-  const dl_hooks *hooks;
-  const uint64_t *scratch;
-} request;
 
 /* Closed handles come before any other fault of a call. */
 static int32_t prefer_stale(const request *r, dl_fault *fault) {
@@ -370,15 +424,10 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   const dlaunch_config *config = r->config;
   uint64_t stream;
   int32_t device;
-  if (config == NULL) return dl_refuse(fault, DL_CONFIG, -1, -1, sizeof *config);
-  if (config->struct_size < sizeof *config) {
-    return dl_refuse(fault, DL_CONFIG, -1, config->struct_size, sizeof *config);
-  }
-  const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;
-  if (config->flags & ~known || config->reserved != 0)
-    return dl_refuse(fault, DL_CONFIG_BITS, -1, config->flags & ~known, 0);
+  int32_t reason = check_struct(config, fault);
+  if (reason != DL_OK) return reason;
   pack->checks_pointers = (config->flags | dl_the_driver.checks) & DLAUNCH_CHECK_POINTERS;
-  int32_t reason = put_all(pack, r->args, r->num_args, fault);
+  reason = put_all(pack, r->args, r->num_args, fault);
   if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
   if (reason != DL_OK) return reason;
 
@@ -389,26 +438,29 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
   if (reason != DL_OK) return reason;
   if (config->num_attributes == 0 && (config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0 &&
       !(config->flags & DLAUNCH_COOPERATIVE)) {
-    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r->hooks, fault);
+    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r, fault);
   }
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
   reason = gather_attributes(&out, config, attributes, fault);
   if (reason != DL_OK || out.grid[0] == 0) return reason;
-  return launch(pack, &out, device, r->hooks, fault);
+  return launch(pack, &out, device, r, fault);
 }
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
  * kernels need not even reserve the large one. */
-#define WITH_STACK(name, bytes)                                                                                   \
-  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {     \
-    _Alignas(16) uint8_t params[bytes];                                                                           \
-    int64_t sizes[DL_MAX_SIZES];                                                                                  \
-    dl_pack pack = {                                                                                              \
-        .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
-    if (r->config != NULL) pack.stream = r->config->stream;                                                       \
-    pack.held = r->held;                                                                                          \
-    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
-    return check_and_launch(&pack, r, fault);                                                                     \
+#define WITH_STACK(name, bytes)                                                                                      \
+  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {        \
+    _Alignas(16) uint8_t params[bytes];                                                                              \
+    int64_t sizes[DL_MAX_SIZES];                                                                                     \
+    const dl_program *p = &kernel->program;                                                                          \
+    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .device = p->device}; \
+    if (r->config != NULL) pack.stream = r->config->stream;                                                          \
+    if (dl_the_driver.memory_size != 0) {                                                                            \
+      pack.ranges = alloca((p->num_steps + p->num_ranges + 1) * sizeof(dl_range));                                   \
+      for (; pack.num_ranges < p->num_ranges; pack.num_ranges++)                                                     \
+        pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];                                                   \
+    }                                                                                                                \
+    return check_and_launch(&pack, r, fault);                                                                        \
   }
 WITH_STACK(with_small_stack, SMALL_PARAMS)
 WITH_STACK(with_large_stack, LARGE_PARAMS)
@@ -429,6 +481,7 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
+  if (!first) attention &= ~(uint32_t)DL_TRACING;
   if (__builtin_expect(thread == NULL, 0)) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
   int32_t reason =
       __builtin_expect(attention != 0, 0) ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);

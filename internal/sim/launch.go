@@ -22,7 +22,8 @@ type Launch struct {
 
 // Argument is what one of the caller's tensors lets the kernel touch.
 type Argument struct {
-	Index         int // the caller's, counted from 0
+	Index         int // the caller's, counted from 0; of a bound one the parameter's
+	Bound         bool
 	Name          string
 	DType         string
 	ItemSize      uint64
@@ -102,7 +103,7 @@ func (s *Simulator) check(k *kernel, l *Launch) *Fault {
 	case uint64(len(l.Params)) < p.paramBytes:
 		return refuse(driver.ResultInvalidValue, "%s: %d bytes of parameters; %d are wanted", p.name, len(l.Params), p.paramBytes)
 	}
-	if resident := multiprocessors * min(blocksPerProcessor, threadsPerProcessor/threads); l.Cooperative && uint64(l.Grid[0])*uint64(l.Grid[1])*uint64(l.Grid[2]) > resident {
+	if resident := multiprocessors * p.activeBlocks(threads, uint64(l.Shared)); l.Cooperative && uint64(l.Grid[0])*uint64(l.Grid[1])*uint64(l.Grid[2]) > resident {
 		return refuse(driver.ResultCooperativeLaunchTooLarge, "%s: a cooperative grid may have %d blocks of %d threads here", p.name, resident, threads)
 	}
 	return nil

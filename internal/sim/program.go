@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
 )
@@ -153,6 +155,15 @@ type where struct {
 	line   int
 	text   string
 	source ptx.Source
+	input  string // of several that were linked
+}
+
+func (w *where) String() string {
+	of := ""
+	if w.input != "" {
+		of = " of " + w.input
+	}
+	return fmt.Sprintf("PTX line %d%s (%s)", w.line, of, w.text)
 }
 
 // special is a register that is filled in before a warp runs.
@@ -199,12 +210,16 @@ type program struct {
 	paramBytes  uint64
 	reqNTID     [3]uint32
 	maxNTID     [3]uint32
+	registers   uint32 // of a thread: an estimate
 }
 
 // kernel is one entry of a library.
 type kernel struct {
-	id         driver.Kernel
-	library    *library
-	program    *program
-	maxDynamic []uint32 // by device; guarded by Simulator.mu
+	id      driver.Kernel
+	library *library
+	program *program
+
+	// Guarded by Simulator.mu.
+	maxDynamic []uint32          // by device
+	set        map[setting]int32 // attributes that are only remembered
 }

@@ -17,7 +17,8 @@ type Options struct {
 	Devices int // 1 by default
 }
 
-const mostDevices = 16
+// MostDevices is how many a simulator can have.
+const MostDevices = 16
 
 // Version is that of the driver that loads the newest PTX the simulator reads.
 const Version = 13050
@@ -44,8 +45,8 @@ type Simulator struct {
 
 // New makes a simulator. It reserves addresses, not memory.
 func New(options Options) (*Simulator, error) {
-	if options.Devices < 0 || options.Devices > mostDevices {
-		return nil, status.Errorf(status.Argument, "simulator: %d devices; 1 to %d are wanted", options.Devices, mostDevices)
+	if options.Devices < 0 || options.Devices > MostDevices {
+		return nil, status.Errorf(status.Argument, "simulator: %d devices; 1 to %d are wanted", options.Devices, MostDevices)
 	}
 	arena, err := newArena()
 	if err != nil {
@@ -92,10 +93,14 @@ func (s *Simulator) API() *driver.API {
 		DeviceAttribute: s.deviceAttribute, DeviceName: s.deviceName,
 		PrimaryContextRetain: s.primaryContextRetain, ContextCurrent: s.contextCurrent, ContextSetCurrent: s.contextSetCurrent,
 		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize, ContextID: s.contextID,
-		LibraryLoad: s.libraryLoad, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
+		LibraryLoad: s.libraryLoad, LibraryLink: s.libraryLink, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
 		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
 		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,
-		StreamCreate: s.streamCreate, StreamDestroy: s.streamDestroy, StreamSynchronize: s.streamSynchronize, StreamQuery: s.streamSynchronize,
+		KernelFunction: s.kernelFunction, KernelLibrary: s.kernelLibrary,
+		FunctionModule: s.functionModule, FunctionName: s.functionName, FunctionParam: s.functionParam, FunctionLoad: s.functionLoad,
+		FunctionAttribute: s.functionAttribute, FunctionSetAttribute: s.functionSetAttribute,
+		MaxActiveBlocks: s.maxActiveBlocks, AvailableShared: s.availableShared, MaxClusterSize: s.noClusters, MaxActiveClusters: s.noClusters,
+		StreamPriorityRange: s.streamPriorityRange, StreamCreate: s.streamCreate, StreamDestroy: s.streamDestroy, StreamSynchronize: s.streamSynchronize, StreamQuery: s.streamSynchronize,
 		StreamContext: s.streamContext, StreamCapturing: s.streamCapturing, StreamWaitEvent: s.streamWaitEvent,
 		EventCreate: s.eventCreate, EventRecord: s.eventRecord, EventQuery: s.eventQuery, EventSynchronize: s.eventQuery,
 		EventDestroy: s.eventDestroy, EventElapsed: s.eventElapsed,

@@ -22,6 +22,14 @@ const (
 	eventDisableTiming = 2 // CU_EVENT_DISABLE_TIMING
 )
 
+// streamPriorityRange is that of an H100; whatever runs is done at once.
+func (s *Simulator) streamPriorityRange() (least, greatest int32, r driver.Result) {
+	if context, _ := s.contextCurrent(); context == 0 {
+		return 0, 0, driver.ResultInvalidContext
+	}
+	return 0, -5, driver.ResultSuccess
+}
+
 func (s *Simulator) streamCreate(uint32, int32) (driver.Stream, driver.Result) {
 	context, _ := s.contextCurrent()
 	if context == 0 {

@@ -93,5 +93,5 @@ SCRIPT = """
 def test_for_all_launches(kernels: Path) -> None:
     script = SCRIPT.format(tests=str(Path(__file__).parent), image=str(kernels / "saxpy.ptx"))
     assert "argument 1 (x): it reaches 4 bytes past the end" in output_of(script, DLAUNCH_CHECK="pointers")
-    wrong = "try: dlaunch.synchronize()\nexcept dlaunch.ArgumentError as error: print(error)"
+    wrong = "try: dlaunch.synchronize()\nexcept dlaunch.NoDriverError as error: print(error)"
     assert 'DLAUNCH_CHECK is "bounds"; pointers' in output_of("import dlaunch\n" + wrong, DLAUNCH_CHECK="bounds")

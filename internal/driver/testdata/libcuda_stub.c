@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifndef VERSION
@@ -95,6 +96,7 @@ FUNCTION(cuLibraryGetGlobal, (uint64_t *address, size_t *bytes, void *library, c
 FUNCTION(cuKernelGetAttribute, (int *value, int id, void *kernel, int device), *value = -7, id, HANDLE(kernel), device)
 FUNCTION(cuKernelSetAttribute, (int id, int value, void *kernel, int device), , id, value, HANDLE(kernel), device)
 
+FUNCTION(cuCtxGetStreamPriorityRange, (int *least, int *greatest), *least = 1; *greatest = -5)
 FUNCTION(cuStreamCreateWithPriority, (uint64_t *stream, unsigned flags, int priority), *stream = ADDRESS, flags,
          priority)
 FUNCTION(cuStreamDestroy_v2, (void *stream), , HANDLE(stream))
@@ -133,6 +135,37 @@ FUNCTION(cuLibraryEnumerateKernels, (uint64_t *kernels, unsigned n, void *librar
 FUNCTION(cuKernelGetName, (const char **name, void *kernel), *name = "saxpy", HANDLE(kernel))
 FUNCTION(cuKernelGetParamInfo, (void *kernel, size_t index, size_t *offset, size_t *size), *offset = SIZE;
          *size = 24, HANDLE(kernel), index)
+FUNCTION(cuKernelGetFunction, (uint64_t *function, void *kernel), *function = ADDRESS, HANDLE(kernel))
+FUNCTION(cuFuncGetModule, (uint64_t *module, void *function), *module = ADDRESS, HANDLE(function))
+FUNCTION(cuFuncGetAttribute, (int *value, int id, void *function), *value = -7, id, HANDLE(function))
+FUNCTION(cuFuncSetAttribute, (void *function, int id, int value), , HANDLE(function), id, value)
+FUNCTION(cuKernelGetLibrary, (uint64_t *library, void *kernel), *library = ADDRESS, HANDLE(kernel))
+FUNCTION(cuFuncGetName, (const char **name, void *function), *name = "saxpy", HANDLE(function))
+FUNCTION(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size), *offset = SIZE;
+         *size = 24, HANDLE(function), index)
+FUNCTION(cuFuncLoad, (void *function), , HANDLE(function))
+
+FUNCTION(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, void *function, int block, size_t shared), *n = -7,
+         HANDLE(function), block, shared)
+FUNCTION(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *shared, void *function, int blocks, int block),
+         *shared = SIZE, HANDLE(function), blocks, block)
+FUNCTION(cuOccupancyMaxPotentialClusterSize, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
+FUNCTION(cuOccupancyMaxActiveClusters, (int *n, void *function, void *config), *n = -7, HANDLE(function),
+         HANDLE(config))
+
+/* What is linked is the account of how: the linker's memory, gone with its state. */
+static _Thread_local char linked[64];
+#define ACCOUNT(...) snprintf(linked + strlen(linked), sizeof linked - strlen(linked), __VA_ARGS__)
+FUNCTION(cuLinkCreate_v2, (unsigned n, const int *ids, const uint64_t *values, uint64_t *state), *state = ADDRESS;
+         linked[0] = 0; ACCOUNT("%u %d=%u", n, ids[n - 1], (unsigned)values[n - 1]), n)
+FUNCTION(cuLinkAddData_v2,
+         (void *state, int kind, const char *data, size_t size, const char *name, unsigned n, void *ids, void *values),
+         ACCOUNT(" %d,%u,%s,%d", kind, (unsigned)size, name, data[size - 1]), HANDLE(state), n, HANDLE(ids),
+         HANDLE(values))
+FUNCTION(cuLinkComplete, (void *state, void **cubin, size_t *size), *cubin = linked;
+         *size = strlen(linked), HANDLE(state))
+FUNCTION(cuLinkDestroy, (void *state), memset(linked, 'x', sizeof linked - 1), HANDLE(state))
 FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host = ADDRESS, bytes, flags)
 FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
 FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)

@@ -12,6 +12,7 @@ found and loaded by the first call that needs it.
 from dlaunch._arguments import In, InOut, Out
 from dlaunch._array import DeviceArray
 from dlaunch._create import empty, from_dlpack, full, to_device, zeros
+from dlaunch._device import device
 from dlaunch._dtype import DataType
 from dlaunch._errors import (
     ArgumentError,
@@ -31,8 +32,10 @@ from dlaunch._errors import (
     TensorError,
     UnsupportedError,
 )
+from dlaunch._event import Event
 from dlaunch._kernel import Kernel
-from dlaunch._library import Library, load
+from dlaunch._library import Library, link, load
+from dlaunch._managed import trace_origins
 from dlaunch._parameter import Parameter
 from dlaunch._report import Device, DriverInfo, devices, drain, driver_info, live_handles, report, synchronize
 from dlaunch._stream import Stream
@@ -49,6 +52,7 @@ __all__ = [
     "DriverError",
     "DriverInfo",
     "Error",
+    "Event",
     "FaultError",
     "ForkedError",
     "HandleError",
@@ -69,17 +73,20 @@ __all__ = [
     "TensorError",
     "UnsupportedError",
     "View",
+    "device",
     "devices",
     "drain",
     "driver_info",
     "empty",
     "from_dlpack",
     "full",
+    "link",
     "live_handles",
     "load",
     "report",
     "synchronize",
     "to_device",
+    "trace_origins",
     "view",
     "zeros",
 ]

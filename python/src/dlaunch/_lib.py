@@ -39,8 +39,15 @@ class Loaded:
         _abi.declare(self.c)
         self.python = _python_functions(path)
         self.makes_builtins = self.python is not None and os.environ.get("DLAUNCH_FASTCALL") != "0"
+        self.counts_leaks = _is_on("DLAUNCH_LEAK")
+        self.traces_origins = self.counts_leaks or _is_on("DLAUNCH_LOG")
         self.driver_seen = False
         self.slow_calls: Counter[str] = Counter()
+        self.kept: dict[str, int] = {}  # handles of the package's own kernels: nobody closes them
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "off").partition(":")[0] not in ("", "off")
 
 
 def _python_functions(path: str) -> ctypes.PyDLL | None:

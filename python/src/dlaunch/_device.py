@@ -1,0 +1,39 @@
+"""The current device of a thread."""
+
+from __future__ import annotations
+
+import ctypes
+
+from dlaunch import _lib
+from dlaunch._stream import device_number
+
+
+class device:
+    """Make a device the thread's current one: `with dlaunch.device(1): ...`.
+
+    Its primary context is current inside, for launches that neither a stream nor a tensor gives a device, and for other
+    libraries. Afterwards the context that was current before is again, whatever it was and whatever was raised. It may
+    be nested. What has a device= takes that, 0 by default, and not the current one.
+    """
+
+    __slots__ = ("_former", "index")
+
+    def __init__(self, index: int) -> None:
+        """Choose a device; nothing is done before the `with`."""
+        self.index = device_number(index)
+        self._former: list[int] = []
+
+    def __enter__(self) -> device:
+        """Make the device current."""
+        former = ctypes.c_uint64()
+        _lib.call_driver("dlaunch_device_enter", self.index, ctypes.byref(former))
+        self._former.append(former.value)
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        """Make current what was."""
+        _lib.call("dlaunch_device_leave", self._former.pop())
+
+    def __repr__(self) -> str:
+        """Show the number."""
+        return f"<dlaunch.device {self.index}>"

@@ -1,0 +1,38 @@
+"""Sizes and counts of a launch, checked before they go into C's narrower ones."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dlaunch._errors import ConfigError
+
+
+def count(what: str, value: Any) -> int:
+    """Check a number that the C struct has 32 bits for."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or number < 0:
+        raise ConfigError(f"{what} is {value!r}; an int from 0 is wanted")
+    if number >= 1 << 32:
+        raise ConfigError(f"{what} is {number}; it must be below 2**32")
+    return number
+
+
+def sizes(what: str, value: Any, empty_ok: bool = False) -> tuple[int, int, int]:
+    """Check a grid, block or cluster, and give all three sizes."""
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise ConfigError(f"{what} is {value!r}; an int or a tuple of one to three is wanted")
+    found = []
+    for axis, item in zip("xyz", items, strict=False):
+        number = count(f"{what}.{axis}", item)
+        if number == 0 and not empty_ok:
+            raise ConfigError(
+                f"{what}.{axis} is 0; 1 or more is wanted (or empty_ok=True, for a launch that does nothing)"
+            )
+        found.append(number)
+    x, y, z = (*found, 1, 1)[:3]
+    return x, y, z
