@@ -546,7 +546,9 @@ dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {
 
 dlaunch_status dlaunch_drain(dlaunch_error *err) {
   GATE(err);
-  return finish(go_drain(err));
+  dlaunch_status status = go_drain(err);
+  while (dl_call_deleters() && status == DLAUNCH_OK) status = go_drain(err); /* deleters may have let more go */
+  return status;
 }
 
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err) {

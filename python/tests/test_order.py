@@ -211,7 +211,8 @@ if on_gpu and torch is not None and torch.cuda.is_available():
         for sync in (False, True):
             saxpy.launch(0.0, torch.from_dlpack(x), y, sync=sync, **LAUNCH)
         torch.zeros(8, device="cuda").fill_(3)
-        torch.from_dlpack(y)[1::2].clone()
+        for part in (torch.from_dlpack(y).clone(), torch.from_dlpack(y)[1::2].clone()):
+            assert not bool((part == 3).any()) or bool((part == 3).all())
         dlaunch.synchronize()
         yield x, dlaunch.zeros(N, "f32")
         dlaunch.synchronize()
@@ -274,7 +275,7 @@ if on_gpu and torch is not None and torch.cuda.is_available():
 
         def test_sync_orders_cupy(saxpy: dlaunch.Kernel, ready: Any) -> None:
             (_, y), side, x = ready, torch.cuda.Stream(), cupy.zeros(N, "f4")
-            x.fill(0)
+            x.fill(1)  # which compiles, at first
             cupy.cuda.Device().synchronize()
             with cupy.cuda.Stream.from_external(side), dlaunch.Stream(non_blocking=True) as stream:
                 sleep(side)

@@ -250,7 +250,7 @@ def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> Borrow
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
     borrowed.stream = None if ordered and launch_stream is not None else stream
-    if _package_of(value) in _IMMUTABLE:
+    if _package_of(value) in _IMMUTABLE and not getattr(value, "is_mutable", False):
         borrowed.struct.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(value, cupy.ndarray):  # CuPy 14.2 divides negative strides as if they were not
