@@ -227,6 +227,12 @@ result cuLibraryGetKernel(void **out, void *of, const char *name) {
   return *out != NULL ? SUCCESS : OUT_OF_MEMORY;
 }
 
+/* A CUfunction is the kernel itself. */
+result cuKernelGetFunction(void **out, void *kernel) {
+  *out = kernel;
+  return SUCCESS;
+}
+
 /* It knows of no kernel before it is asked for one by name. */
 result cuLibraryGetKernelCount(unsigned *count, void *of) {
   (void)of;

@@ -52,6 +52,12 @@ static void in_the_child(void) {
   FORKED(dlaunch_launch(kernel, &config, args, 3, &err));
   FORKED(dlaunch_launch_tensors(kernel, &config, &exported, 1, &err));
   FORKED(dlaunch_launch_managed(kernel, &config, NULL, 0, &err));
+  FORKED(dlaunch_launch_many(NULL, 0, &count, &err));
+  out = 7;
+  FORKED(dlaunch_graph_create(NULL, 0, &out, &err));
+  CHECK(out == 0);
+  FORKED(dlaunch_graph_launch(1, 0, &err));
+  FORKED(dlaunch_graph_close(1, &err));
   FORKED(dlaunch_array_create(0, dtype_of(kDLFloat, 32), 0, NULL, &out, &err));
   FORKED(dlaunch_array_write(array, data, sizeof data, 0, &err));
   FORKED(dlaunch_array_read(array, data, sizeof data, 0, &err));
