@@ -891,6 +891,19 @@ dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_er
 void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support);
 
 /*
+ * dlaunch_python_batch makes a CPython builtin without parameters that does what
+ * dlaunch_launch_many does, with the interpreter's lock released. It is called as
+ * dlaunch_python_callable is.
+ *
+ * calls  num of them, kept alive by `owner` with all that they point to.
+ * raise  a Python function of status, driver code, argument and message.
+ * owner  a Python object, which the builtin keeps.
+ *
+ * Gives a new reference, or NULL as dlaunch_python_callable does.
+ */
+void *dlaunch_python_batch(const dlaunch_call *calls, uint32_t num, void *raise, void *owner);
+
+/*
  * dlaunch_python_capsule makes the PyCapsule that __dlpack__ gives, of DLPack's
  * versioned struct or, if legacy is not 0, of the one before it. It is called
  * as dlaunch_python_callable is.

@@ -120,7 +120,9 @@ class dlaunch_driver_info_t(ctypes.Structure):
     ]
 
 
-dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stream = dlaunch_event = dlaunch_graph = c_uint64
+dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stream = dlaunch_event = dlaunch_graph = (
+    c_uint64
+)
 
 DLAUNCH_LAZY = 1
 
@@ -327,6 +329,9 @@ def declare_python(library: ctypes.PyDLL) -> None:
     """
     function = library.dlaunch_python_callable
     function.argtypes = [dlaunch_kernel, POINTER(dlaunch_config), ctypes.py_object]
+    function.restype = ctypes.py_object
+    function = library.dlaunch_python_batch
+    function.argtypes = [POINTER(dlaunch_call), c_uint32, ctypes.py_object, ctypes.py_object]
     function.restype = ctypes.py_object
     function = library.dlaunch_python_capsule
     function.argtypes, function.restype = [c_void_p, ctypes.py_object, c_int32], ctypes.py_object

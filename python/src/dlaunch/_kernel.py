@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -84,7 +85,7 @@ class _Configuration:
 class _Plain:
     """Launches through ctypes: what the builtin calls for all that it leaves, and what stands in for it."""
 
-    __slots__ = ("_config", "_configuration", "_entry", "_library")
+    __slots__ = ("__weakref__", "_config", "_configuration", "_entry", "_library")
 
     def __init__(self, entry: _Entry, configuration: _Configuration) -> None:
         self._entry, self._configuration = entry, configuration
@@ -139,7 +140,22 @@ def _launcher(entry: _Entry, configuration: _Configuration) -> Launcher:
         made: Launcher = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
     except ValueError:  # NULL: this interpreter lacks something
         return plain
+    _behind[made] = plain
     return made
+
+
+# What the builtins stand for, as long as they are there: for batches.
+_behind: weakref.WeakKeyDictionary[Launcher, _Plain] = weakref.WeakKeyDictionary()
+
+
+def plain_of(launcher: Any) -> _Plain | None:
+    """Give what is behind something that launches; None if it does not."""
+    if isinstance(launcher, _Plain):
+        return launcher
+    try:
+        return _behind.get(launcher)
+    except TypeError:  # nothing that could be a key
+        return None
 
 
 class Kernel:

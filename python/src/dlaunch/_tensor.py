@@ -168,11 +168,15 @@ def _from_exchange(value: Any, address: int) -> BorrowedTensor:
     borrowed = copy_of(tensor, 0, value)
     device_type, device_id = borrowed.device
     if device_type == _abi.kDLCUDA and api.current_work_stream:
-        ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
-        stream = ctypes.c_void_p()
-        if ask(api.current_work_stream)(device_type, device_id, ctypes.byref(stream)) == 0:
-            borrowed.stream = stream.value or 0
+        borrowed.stream = _work_stream(api, device_id)
     return borrowed
+
+
+def _work_stream(api: _ExchangeAPI, device: int) -> int | None:
+    ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    stream = ctypes.c_void_p()
+    failed = ask(api.current_work_stream)(_abi.kDLCUDA, device, ctypes.byref(stream))
+    return None if failed else stream.value or 0
 
 
 # ---- __dlpack__
@@ -200,7 +204,7 @@ def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
     keywords: dict[str, Any] = {"max_version": _VERSION}
     stream = None
     if device_type == _abi.kDLCUDA:
-        stream = _producer_stream(value, device_id)
+        stream = _producer_stream(_package_of(type(value)), device_id)
         # A producer whose current stream is known needs no ordering: the launch goes there, or where the caller says.
         keywords["stream"] = -1 if stream is not None else (launch_stream or _LEGACY_DEFAULT_STREAM)
     capsule = _call_dlpack(value.__dlpack__, keywords)
@@ -233,9 +237,23 @@ def _call_dlpack(export: Callable[..., Any], keywords: dict[str, Any]) -> Any:
     return export(**keywords)
 
 
-def _producer_stream(value: Any, device: int) -> int | None:
-    """Give the current stream of the package that made a tensor, where it has such a thing."""
-    package = type(value).__module__.partition(".")[0]
+def stream_source(cls: type, device: tuple[int, int]) -> Callable[[], int | None] | None:
+    """Give what tells the current stream of the package that has a class of tensors; None where there is no such."""
+    if device[0] != _abi.kDLCUDA:
+        return None
+    address = exchange_api(cls)
+    if address and _ExchangeAPI.from_address(address).current_work_stream:
+        return functools.partial(_work_stream, _ExchangeAPI.from_address(address), device[1])
+    package = _package_of(cls)
+    return functools.partial(_producer_stream, package, device[1]) if package in ("torch", "cupy") else None
+
+
+def _package_of(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def _producer_stream(package: str, device: int) -> int | None:
+    """Give the current stream of a package, where it has such a thing."""
     if package == "torch":
         return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
     if package == "cupy":
@@ -307,20 +325,22 @@ def _has_cuda_interface(value: Any) -> bool:
         return False
 
 
-def read(value: Any, launch_stream: int | None = None, device: int = 0) -> BorrowedTensor:
+def read(value: Any, launch_stream: int | None = None, device: int = 0, *, by_capsule: bool = False) -> BorrowedTensor:
     """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
 
     launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. What a protocol raises
-    is the cause of the TensorError. The result holds the object, or its capsule, alive.
+    is the cause of the TensorError. The result holds the object, or its capsule, alive; by_capsule prefers that, which
+    keeps the memory even if the object takes another.
     """
     name = type(value).__name__
     try:
         _refuse_lazy_bits(value)
+        short_ways = not (by_capsule and hasattr(value, "__dlpack__"))
         address = exchange_api(type(value))
-        if address:
+        if address and short_ways:
             return _from_exchange(value, address)
         numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, numpy.ndarray):
+        if numpy is not None and isinstance(value, numpy.ndarray) and short_ways:
             return _from_numpy(value)
         if hasattr(value, "__dlpack__"):
             try:
@@ -337,7 +357,7 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0) -> Borro
 
 def _refuse_lazy_bits(value: Any) -> None:
     """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
-    if type(value).__module__.partition(".")[0] != "torch":
+    if _package_of(type(value)) != "torch":
         return
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
