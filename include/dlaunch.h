@@ -590,8 +590,8 @@ typedef struct dlaunch_call { /* 32 bytes, for ever: one launch of several */
 } dlaunch_call;
 
 /*
- * dlaunch_launch_many does what dlaunch_launch does with each call, in order, and
- * costs less than as many calls of that. The first that fails is the last.
+ * dlaunch_launch_many does what dlaunch_launch does with each call, in order: what a
+ * language pays for a call of C, it pays once. The first that fails is the last.
  *
  * calls     num of them, borrowed with all that they point to. num may be 0.
  * launched  receives how many went, on failure too; may be NULL.

@@ -301,6 +301,38 @@ static void threads(const char *folder) {
   end();
 }
 
+static const char *kernels;
+
+/* Libraries come and go beside the captures and launches of others. */
+static void *make_and_close(void *of) {
+  enum { ROUNDS = 10 };
+  dlaunch_error err = DLAUNCH_ERROR_INIT;
+  dlaunch_graph graph = 0;
+  int round;
+  work w;
+  (void)of;
+  for (round = 0; round < ROUNDS; round++) {
+    begin(&w, kernels);
+    OK(dlaunch_graph_create(w.calls, 3, &graph, &err));
+    OK(dlaunch_graph_launch(graph, 0, &err));
+    follow(&w, 3);
+    check(&w);
+    close_all(&w);
+    OK(dlaunch_graph_launch(graph, 0, &err));
+    OK(round % 2 == 0 ? dlaunch_graph_close(graph, &err) : dlaunch_retire(graph, &err));
+  }
+  return NULL;
+}
+
+static void many_graphs(void) {
+  enum { THREADS = 4 };
+  pthread_t all[THREADS];
+  int i;
+  for (i = 0; i < THREADS; i++) CHECK(pthread_create(&all[i], NULL, make_and_close, NULL) == 0);
+  for (i = 0; i < THREADS; i++) CHECK(pthread_join(all[i], NULL) == 0);
+  end();
+}
+
 int main(int argc, char **argv) {
   CHECK(argc > 1);
   in_order(argv[1]);
@@ -310,5 +342,7 @@ int main(int argc, char **argv) {
   refused_graphs(argv[1]);
   scratch(argv[1]);
   threads(argv[1]);
+  kernels = argv[1];
+  many_graphs();
   return 0;
 }

@@ -121,7 +121,7 @@ type API struct {
 	UserObjectRelease     func(object UserObject) Result                   // drops the reference; 11.3
 	GraphRetainUserObject func(graph Graph, object UserObject) Result      // moves the reference to the graph; 11.3
 
-	// A GraphExec may be destroyed while it runs. Launches of one exclude each other.
+	// A GraphExec may be destroyed while it runs. The caller keeps launches of one apart.
 	StreamBeginCapture func(stream Stream, mode int32) Result     // modes as in CaptureMode; 10.1
 	StreamEndCapture   func(stream Stream) (Graph, Result)        // 0 if the capture has failed
 	GraphInstantiate   func(graph Graph) (GraphExec, Result)      // 11.4

@@ -85,7 +85,7 @@ class _Configuration:
 class _Plain:
     """Launches through ctypes: what the builtin calls for all that it leaves, and what stands in for it."""
 
-    __slots__ = ("__weakref__", "_config", "_configuration", "_entry", "_library")
+    __slots__ = ("_config", "_configuration", "_entry", "_library")
 
     def __init__(self, entry: _Entry, configuration: _Configuration) -> None:
         self._entry, self._configuration = entry, configuration
