@@ -36,7 +36,7 @@ format: .venv/lint ## Format Go, C and Python in place
 	$(VENV)/ruff format $(PYTHON_FOLDERS)
 fuzz: ## Fuzz each parser for FUZZTIME
 	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | while IFS=: read -r file name; do \
-	go test -run='^$$' -fuzz="^$${name#func }$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" || exit 1; done
+	go test -run='^$$' -fuzz="^$${name#func }$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=50x "$$(dirname $$file)" || exit 1; done
 bench: build .venv/test .venv/bench ## Time launches on this machine, with a driver that does nothing
 	@mkdir -p build/bench/stub
 	@gcc -O2 -shared -fPIC bench/stub/libcuda.c -o build/bench/stub/libcuda.so.1

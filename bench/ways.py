@@ -87,6 +87,14 @@ def own_arrays_held(bench: Bench, tensors: int) -> Burst:
     return python_burst(bench.kernel(tensors).configure(GRID, BLOCK, hold_gil=True), *bench.arrays(tensors))
 
 
+def bound(bench: Bench, tensors: int) -> Burst:
+    return python_burst(bench.kernel(tensors).bind(*bench.arrays(tensors)).configure(GRID, BLOCK))
+
+
+def bound_held(bench: Bench, tensors: int) -> Burst:
+    return python_burst(bench.kernel(tensors).bind(*bench.arrays(tensors)).configure(GRID, BLOCK, hold_gil=True))
+
+
 def subscript(bench: Bench, tensors: int) -> Burst:
     kernel = bench.kernel(tensors)
     return python_burst(lambda *args: kernel[GRID, BLOCK](*args), *bench.arrays(tensors))
@@ -146,6 +154,8 @@ WAYS: dict[str, Callable[[Bench, int], Burst]] = {
     "dlaunch, its arrays": own_arrays,
     "dlaunch, its arrays, lock held": own_arrays_held,
     "dlaunch, its arrays, k[grid, block]": subscript,
+    "dlaunch, all bound": bound,
+    "dlaunch, all bound, lock held": bound_held,
     "dlaunch, torch tensors": torch_tensors,
     "dlaunch, CuPy arrays": cupy_arrays,
     "cuda.core, torch data_ptr()": cuda_core_torch,

@@ -113,7 +113,7 @@ func TestPrograms(t *testing.T) {
 // memory is seen. Go's own memory is none of ASan's business.
 func TestAddressSanitizer(t *testing.T) {
 	p := projectPaths(t)
-	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "many", "contexts", "kernels"} {
+	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "contexts", "kernels", "arrays", "captures", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
@@ -130,7 +130,7 @@ func TestValgrind(t *testing.T) {
 	if err != nil {
 		t.Skip("valgrind is not installed; .ci/run installs it")
 	}
-	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "many", "contexts"} {
+	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "contexts", "arrays", "captures", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-g")
@@ -183,6 +183,7 @@ with dlaunch.load(sys.argv[2]) as library:
     y = dlaunch.to_device(array.array("f", [10, 20, 30]))
     library.kernel(sys.argv[3])[1, 32](2.0, x, y)
     assert list(y.copy_to_host()) == [12, 24, 36]
+    assert list(y[::2].copy_to_host()) == [12, 36]
 assert not any(name.split(".")[0] == "numpy" for name in sys.modules)
 x.close(); y.close()`
 	run(t, []string{"DLAUNCH_DRIVER=sim", "DLAUNCH_LIBRARY="}, python, "-I", "-S", "-c", script,

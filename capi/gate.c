@@ -126,6 +126,18 @@ dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library
   return finish(go_library_load_file((char *)path, (dlaunch_library_options *)options, out, err));
 }
 
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_link((dlaunch_link_input *)inputs, num, (dlaunch_library_options *)options, out, err));
+}
+
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err) {
+  GATE(err);
+  return go_library_architectures(library, buf, size, needed, err);
+}
+
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
   GATE(err);
   return go_library_kernel_count(library, out, err);
@@ -141,6 +153,12 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
                                       size_t *bytes, dlaunch_error *err) {
   GATE(err);
   return go_library_global(library, device, (char *)name, address, bytes, err);
+}
+
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err) {
+  GATE(err);
+  return go_library_global_name(library, index, buf, size, needed, err);
 }
 
 dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {
@@ -327,6 +345,20 @@ dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t
   return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
 }
 
+/* ---- captures */
+
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_kernel_bind(kernel, index, (dlaunch_arg *)arg, out, err));
+}
+
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err) {
+  GATE(err);
+  return finish(go_library_bind(library, (char *)name, (dlaunch_arg *)arg, err));
+}
+
 /* ---- arrays */
 
 dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t ndim, const int64_t *shape,
@@ -349,6 +381,17 @@ dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes,
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err) {
   GATE(err);
   return go_array_tensor(array, out, err);
+}
+
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return go_array_view(array, dtype, ndim, (int64_t *)shape, (int64_t *)strides, byte_offset, out, err);
+}
+
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_array_wait(array, stream, err));
 }
 
 /* An exported array: the struct that the consumer gets, and its shape. */

@@ -46,6 +46,8 @@ typedef struct callable { /* what the builtin's self, a capsule, holds */
   size_t type_offset;    /* in every object, of its type */
   dl_long_layout long_layout;
   PyObject *leave, *raise, *recipe_of;
+  const known_type *bound_type; /* of the bound tensor that says where launches go; NULL: those that are passed do */
+  int32_t bound_device;
   uint32_t num_types;
   known_type types[MAX_TYPES];
 } callable;
@@ -160,6 +162,21 @@ static bool is_lazy(const dl_python *py, PyObject *object, const DLTensor *tenso
   return may_be_imaginary(tensor) && says(py, object, "is_neg");
 }
 
+/* The stream on which a type's package works now; *known says whether there is such a thing. */
+static bool current_stream(const known_type *type, int32_t device, bool *known, uint64_t *stream) {
+  if (type->recipe == ATTRIBUTES && dl_attributes_has_stream(type->attributes)) {
+    *known = true;
+    return dl_attributes_stream(type->attributes, device, stream);
+  }
+  if (type->recipe == EXCHANGE && type->api->current_work_stream != NULL) {
+    void *current = NULL;
+    if (type->api->current_work_stream(kDLCUDA, device, &current) != 0) return false;
+    *stream = (uint64_t)(uintptr_t)current;
+    *known = true;
+  }
+  return true;
+}
+
 static bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
                        bool *has_stream, uint64_t *stream) {
   const DLPackExchangeAPI *api = known->api;
@@ -168,24 +185,15 @@ static bool put_tensor(const callable *c, const known_type *known, PyObject *obj
   if (known->is_lazy && is_lazy(c->py, object, tensor)) return false;
   arg->kind = DLAUNCH_ARG_TENSOR;
   arg->value.tensor = tensor;
-  if (!*has_stream && tensor->device.device_type == kDLCUDA && api->current_work_stream != NULL) {
-    void *current = NULL;
-    if (api->current_work_stream(kDLCUDA, tensor->device.device_id, &current) != 0) return false;
-    *stream = (uint64_t)(uintptr_t)current;
-    *has_stream = true;
-  }
-  return true;
+  if (*has_stream || tensor->device.device_type != kDLCUDA) return true;
+  return current_stream(known, tensor->device.device_id, has_stream, stream);
 }
 
 /* What dl_attributes_read has read. */
 static bool put_read(const known_type *known, DLTensor *tensor, dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
   arg->kind = DLAUNCH_ARG_TENSOR;
   arg->value.tensor = tensor;
-  if (!*has_stream && dl_attributes_has_stream(known->attributes)) {
-    if (!dl_attributes_stream(known->attributes, tensor->device.device_id, stream)) return false;
-    *has_stream = true;
-  }
-  return true;
+  return *has_stream || current_stream(known, tensor->device.device_id, has_stream, stream);
 }
 
 /* ---- types */
@@ -336,6 +344,9 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
       axes += DL_AXES;
     }
   }
+  if (c->bound_type != NULL && !current_stream(c->bound_type, c->bound_device, &has_stream, &stream)) {
+    return leave(c, objects, n, "conversion failed");
+  }
   for (size_t i = 0; i < count; i++) {
     PyObject *object = objects[i];
     dlaunch_arg *arg = &args[i];
@@ -425,7 +436,30 @@ static PyObject *held_item(const dl_python *py, PyObject *tuple, Py_ssize_t inde
 }
 
 /* The items of `support`, in order. */
-enum { LEAVE, RAISE, RECIPE_OF, ARRAY_TYPE, HANDLE_OFFSET, CHOOSES_STREAM, HOLDS_LOCK, NUM_SUPPORT };
+enum {
+  LEAVE,
+  RAISE,
+  RECIPE_OF,
+  ARRAY_TYPE,
+  HANDLE_OFFSET,
+  CHOOSES_STREAM,
+  HOLDS_LOCK,
+  BOUND_TYPE,   /* of a bound GPU tensor whose package says on which stream it works; else None */
+  BOUND_DEVICE, /* its device */
+  NUM_SUPPORT
+};
+
+/* False, too, where the builtin cannot ask a type that has streams. */
+static bool find_bound_type(callable *c, PyObject *type, PyObject *device) {
+  if (type == NULL || device == NULL) return false;
+  if (type == c->py->_Py_NoneStruct) return true;
+  c->bound_type = learn(c, type);
+  c->bound_device = (int32_t)c->py->PyLong_AsLongLong(device);
+  if (c->bound_type == NULL) return false;
+  return c->bound_type->recipe == EXCHANGE
+             ? c->bound_type->api->current_work_stream != NULL
+             : c->bound_type->recipe == ATTRIBUTES && dl_attributes_has_stream(c->bound_type->attributes);
+}
 
 /* Fills in the rest: false without an exception where the interpreter differs
  * from what is known, with one where `support` is wrong. */
@@ -460,7 +494,8 @@ static bool prepare(callable *c, PyObject *support) {
     remember(c, none_type, (known_type){.recipe = NONE});
   }
   py->Py_DecRef(none_type);
-  return found;
+  return found &&
+         find_bound_type(c, py->PyTuple_GetItem(support, BOUND_TYPE), py->PyTuple_GetItem(support, BOUND_DEVICE));
 }
 
 void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support) {

@@ -71,7 +71,7 @@ static held *hold(const DLManagedTensorVersioned *source) {
       .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
       .manager_ctx = h,
       .deleter = delete_versioned,
-      .flags = source->flags & ~(uint64_t)DLPACK_FLAG_BITMASK_IS_COPIED,
+      .flags = source->flags,
       .dl_tensor = tensor,
   };
   h->legacy = (DLManagedTensor){.dl_tensor = tensor, .manager_ctx = h, .deleter = delete_legacy};

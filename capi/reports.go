@@ -59,7 +59,7 @@ func guardSimulation(launch func() *sim.Fault) (code int32) {
 func argument(r exec.Range, name string) sim.Argument {
 	dtype := dlpack.Unpack(r.DType)
 	return sim.Argument{
-		Index: int(r.Argument), Name: name, DType: dtype.String(), ItemSize: (dtype.ItemBits() + 7) / 8,
+		Index: int(r.Argument &^ exec.BoundArgument), Bound: r.Argument&exec.BoundArgument != 0, Name: name, DType: dtype.String(), ItemSize: (dtype.ItemBits() + 7) / 8,
 		Data: r.Data, Low: r.Low, High: r.High,
 		Read: r.Flags&exec.Read != 0, Written: r.Flags&exec.Written != 0,
 	}

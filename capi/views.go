@@ -50,7 +50,7 @@ func libraryOptions(o *C.dlaunch_library_options) (launch.LibraryOptions, error)
 	if o == nil {
 		return out, nil
 	}
-	if err := structSize("options", o.struct_size, unsafe.Sizeof(*o)); err != nil {
+	if err := structSize("options", o.struct_size, unsafe.Offsetof(o.names)); err != nil {
 		return out, err
 	}
 	if o.flags&^C.DLAUNCH_LAZY != 0 {
@@ -69,6 +69,22 @@ func libraryOptions(o *C.dlaunch_library_options) (launch.LibraryOptions, error)
 	values := unsafe.Slice((*uint64)(unsafe.Pointer(o.jit_values)), o.num_jit_options)
 	for i := range ids {
 		out.Options = append(out.Options, driver.JITOption{ID: ids[i], Value: values[i]})
+	}
+	if uintptr(o.struct_size) < unsafe.Sizeof(*o) {
+		return out, nil // a caller that knows no names
+	}
+	if o.nvjitlink != nil {
+		out.JITLinker = C.GoString(o.nvjitlink)
+	}
+	if o.num_names > 0 && o.names == nil {
+		return out, status.Errorf(status.Argument, "options.num_names is %d, but names is NULL", o.num_names)
+	}
+	out.Names = map[string]string{}
+	for i, n := range unsafe.Slice(o.names, o.num_names) {
+		if n.name == nil || n.symbol == nil {
+			return out, status.Errorf(status.Argument, "options.names[%d] has a NULL", i)
+		}
+		out.Names[C.GoString(n.name)] = C.GoString(n.symbol)
 	}
 	return out, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // View is a tensor as all of dlaunch sees it, with everything about it checked.
 type View struct {
-	Address uint64 // of the first element: data + byte_offset; 0 is possible where Size is 0
+	Address uint64 // of the first element: data + byte_offset; 0 where data is NULL, which needs Size 0
 	Type    DataType
 	Device  Device
 	Flags   Flags
@@ -175,6 +175,9 @@ func fortran(shape, strides []int64) bool {
 // locate finds the address and the bytes that the elements span.
 func (v *View) locate(t Tensor) error {
 	address, carry := bits.Add64(uint64(t.Data), t.ByteOffset, 0)
+	if t.Data == 0 { // of no memory, an offset means nothing
+		address, carry = 0, 0
+	}
 	if carry != 0 {
 		return status.Errorf(status.Tensor, "data %#x and byte_offset %d lead past the end of memory", t.Data, t.ByteOffset)
 	}

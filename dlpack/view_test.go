@@ -72,6 +72,7 @@ func TestViews(t *testing.T) {
 			[]int64{3, 1, 1}, 3, true, true, 0x1000, 0x100c, 12},
 		{"empty", f32, 0, 0, []int64{3, 0, 2}, []int64{9, 9, 9}, []int64{9, 2, 9}, 0, true, true, 0, 0, 0},
 		{"empty with data", f32, 0x1000, 8, []int64{0}, nil, []int64{1}, 0, true, true, 0x1008, 0x1008, 0},
+		{"empty, an offset from nowhere", f32, 0, 8, []int64{0}, nil, []int64{1}, 0, true, true, 0, 0, 0},
 		{"packed", fp4, 0x1000, 0, []int64{7}, nil, []int64{1}, 7, true, true, 0x1000, 0x1004, 4},
 		{"packed, reversed", fp4, 0x1010, 0, []int64{4}, []int64{-1}, []int64{-1}, 4, false, false, 0x100e, 0x1011, 2},
 	} {
@@ -80,7 +81,11 @@ func TestViews(t *testing.T) {
 			v, err := view(t, dlpack.Tensor{Data: test.data, Device: device, Rank: int32(len(test.shape)),
 				Type: test.dtype, ByteOffset: test.offset}, test.shape, test.strides)
 			require.NoError(t, err)
-			require.Equal(t, uint64(test.data)+test.offset, v.Address)
+			if test.data != 0 {
+				require.Equal(t, uint64(test.data)+test.offset, v.Address)
+			} else {
+				require.Zero(t, v.Address)
+			}
 			require.Equal(t, device, v.Device)
 			require.Equal(t, test.dtype, v.Type)
 			require.Equal(t, len(test.shape), v.Rank())

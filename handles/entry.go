@@ -2,6 +2,7 @@ package handles
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -73,7 +74,11 @@ func (e *Entry) Bytes() uint64 {
 }
 
 // Holds gives the entries that this one keeps.
-func (e *Entry) Holds() []*Entry { return e.holds }
+func (e *Entry) Holds() []*Entry {
+	e.table.mu.Lock()
+	defer e.table.mu.Unlock()
+	return slices.Clone(e.holds)
+}
 
 // Hold adds a reference to an entry that is closed, perhaps, but held by something:
 // false if it is not.
@@ -86,6 +91,22 @@ func (e *Entry) Hold() bool {
 	}
 	e.references++
 	return true
+}
+
+// Keep has the entry hold another one, which the caller has acquired, from now on.
+func (e *Entry) Keep(held *Entry) {
+	e.table.mu.Lock()
+	defer e.table.mu.Unlock()
+	e.holds = append(e.holds, held)
+}
+
+// LetGo undoes one Keep: the reference is the caller's again, who drops it.
+func (e *Entry) LetGo(held *Entry) {
+	e.table.mu.Lock()
+	defer e.table.mu.Unlock()
+	if i := slices.Index(e.holds, held); i >= 0 {
+		e.holds = slices.Delete(e.holds, i, i+1)
+	}
 }
 
 // DropUnlessLast is Drop where that ends nothing: else it does nothing and says so.

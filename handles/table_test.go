@@ -378,3 +378,29 @@ func TestHold(t *testing.T) {
 	require.Equal(t, 1, ended)
 	require.False(t, library.Hold())
 }
+
+// What an entry keeps from some time on is held as what it held from the beginning.
+func TestKeepAndLetGo(t *testing.T) {
+	table := handles.New()
+	var released []string
+	note := func(name string) func() { return func() { released = append(released, name) } }
+	library := open(t, table, handles.Library, "library", note("library"))
+	first, second := open(t, table, handles.Array, "first", note("first")), open(t, table, handles.Array, "second", note("second"))
+	for _, e := range []*handles.Entry{first, first, second} {
+		acquired, err := table.Acquire(e.Handle, handles.Array)
+		require.NoError(t, err)
+		library.Keep(acquired)
+	}
+	closeAndDrop(t, table, first)
+	closeAndDrop(t, table, second)
+	require.Equal(t, []handles.Handle{library.Handle, library.Handle}, table.Entries()[1].HeldBy)
+	library.LetGo(first)
+	first.Drop()
+	require.Empty(t, released, "it is kept twice")
+	library.LetGo(first)
+	first.Drop()
+	require.Equal(t, []string{"first"}, released)
+	closeAndDrop(t, table, library)
+	require.Equal(t, []string{"first", "library", "second"}, released)
+	require.Empty(t, table.Entries())
+}

@@ -26,9 +26,9 @@
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
  * call, but for the first use of a device, a rise of a kernel's shared memory, the
- * launch of a graph, which keeps others of the same graph waiting, and an unload,
- * which keeps all launches waiting. The calling thread's current CUDA context is what
- * it was, afterwards.
+ * launch of a graph, which keeps others of the same graph waiting, the binding of a
+ * symbol, and an unload, which keeps all launches waiting. The calling thread's
+ * current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -301,6 +301,13 @@ typedef uint64_t dlaunch_graph;
 
 #define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel (not on the simulator) */
 
+/* What a kernel or variable is called beside its symbol: "f<float, 3>" for
+ * "_Z1fIfLi3EEvPT_", as nvrtcGetLoweredName tells. */
+typedef struct dlaunch_name {
+  const char *name; /* blanks in it do not count */
+  const char *symbol;
+} dlaunch_name;
+
 typedef struct dlaunch_library_options {
   uint32_t struct_size; /* sizeof(dlaunch_library_options) */
   uint32_t flags;       /* DLAUNCH_LAZY */
@@ -310,22 +317,33 @@ typedef struct dlaunch_library_options {
   const uint64_t *jit_values; /* ... and their values */
   uint32_t num_jit_options;
   uint32_t reserved;
+  const dlaunch_name *names; /* borrowed: num_names of them */
+  uint64_t num_names;
+  const char *nvjitlink; /* the file of libnvJitLink.so.12 or .13, which links LTO IR; NULL: the loader searches */
 } dlaunch_library_options;
 
-#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0}
+#define DLAUNCH_LIBRARY_OPTIONS_INIT {sizeof(dlaunch_library_options), 0, NULL, 0, NULL, NULL, 0, 0, NULL, 0, NULL}
 
 /*
- * dlaunch_library_load loads a PTX text, cubin or fatbin.
+ * dlaunch_library_load loads a PTX text, cubin or fatbin; a host's object that
+ * was compiled as a whole program, by the fatbin inside; and by way of a linker,
+ * as dlaunch_link does, LTO IR, an object of relocatable device code, and an
+ * archive of those.
  *
  * image    `size` bytes, borrowed: copied. PTX need not end in NUL.
- * options  may be NULL.
+ * options  may be NULL. JIT options concern what is compiled or linked, and the
+ *          simulator knows none of them. Those of logs (3 to 6) are
+ *          DLAUNCH_ERROR_ARGUMENT; one that needs a newer driver is
+ *          DLAUNCH_ERROR_UNSUPPORTED.
  * out      yours: dlaunch_library_close.
  *
  * The driver takes any bytes at load and complains later (seen: 580), so the
- * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to.
- * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log, or the
- * architectures or versions that do not agree. The simulator takes PTX. Libraries
- * that were retired are unloaded first, which waits for their running kernels.
+ * image is proved by getting a kernel, unless DLAUNCH_LAZY says not to. What ends
+ * before its own headers say, or points outside, never reaches the driver.
+ * DLAUNCH_ERROR_IMAGE carries the first lines of the compiler's log and the line
+ * that they are about, and the architectures or versions that do not agree. The
+ * simulator takes PTX, and LTO IR where nvJitLink is. Libraries that were retired
+ * are unloaded first, which waits for their running kernels.
  */
 dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunch_library_options *options,
                                     dlaunch_library *out, dlaunch_error *err);
@@ -334,6 +352,40 @@ dlaunch_status dlaunch_library_load(const void *image, size_t size, const dlaunc
  * A file that is not there is DLAUNCH_ERROR_NOT_FOUND. */
 dlaunch_status dlaunch_library_load_file(const char *path, const dlaunch_library_options *options, dlaunch_library *out,
                                          dlaunch_error *err);
+
+typedef struct dlaunch_link_input {
+  uint32_t struct_size; /* sizeof(dlaunch_link_input), the same in all of an array */
+  uint32_t reserved;
+  const void *data; /* borrowed; what it is, its first bytes tell */
+  size_t size;
+  const char *name; /* for messages; NULL: its number in the array */
+} dlaunch_link_input;
+
+#define DLAUNCH_LINK_INPUT_INIT {sizeof(dlaunch_link_input), 0, NULL, 0, NULL}
+
+/*
+ * dlaunch_link makes one library of several images, which may use each other's
+ * functions and variables.
+ *
+ * inputs   `num` of them, 1 or more: PTX; cubins, fatbins and host objects of
+ *          relocatable device code (nvcc -rdc=true or -dc); archives of such
+ *          objects; LTO IR. On the simulator PTX, or LTO IR alone.
+ * options  may be NULL; as for dlaunch_library_load.
+ * out      yours: dlaunch_library_close.
+ *
+ * The driver's linker does it, or nvJitLink (12.3 or newer) where LTO IR is among
+ * the inputs: without that library DLAUNCH_ERROR_UNSUPPORTED says what to install.
+ * DLAUNCH_ERROR_IMAGE carries the linker's log. Prototypes that the inputs carry
+ * are the library's.
+ */
+dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, const dlaunch_library_options *options,
+                            dlaunch_library *out, dlaunch_error *err);
+
+/* dlaunch_library_architectures tells what the image has code for, with blanks
+ * between: sm_90 for machine code, compute_75 for PTX, lto_90 for LTO IR; of a
+ * library that was linked for the GPU, what came of it. "" when it does not say. */
+dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
+                                             dlaunch_error *err);
 
 /* dlaunch_library_kernel_count counts the kernels of a library. */
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err);
@@ -344,9 +396,16 @@ dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t ind
                                            size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_global gives the address and size in bytes, on one device, of
- * a __device__ or __constant__ symbol, which lives as long as the library. */
+ * a __device__ or __constant__ variable, which lives as long as the library. It
+ * goes by the names that a kernel does (dlaunch_kernel_get). */
 dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
                                       size_t *bytes, dlaunch_error *err);
+
+/* dlaunch_library_global_name gives the symbol of variable `index`; past the end
+ * is DLAUNCH_ERROR_NOT_FOUND. DLAUNCH_ERROR_UNSUPPORTED if a part of the image is
+ * compressed, so that nobody can list them: the driver finds them by name only. */
+dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
+                                           size_t *needed, dlaunch_error *err);
 
 /* dlaunch_library_close closes a library. It is unloaded at once if no kernel
  * holds it, which waits for its running kernels; else with its last kernel. */
@@ -370,6 +429,11 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  *          has one value in a launch. `out` or `inout` before the type says that
  *          the kernel writes; `?` after it allows a null; `= ...` is filled in
  *          and never passed. docs/prototypes.md has the whole grammar.
+ *          The name is the kernel's symbol; or what options.names has for one;
+ *          or what the source calls it, where that means one kernel only: for
+ *          _ZN2ns1fIfLi3EEEvPT_ that is `void ns::f<float, 3>(float*)`, less
+ *          `void`, `ns::f<float, 3>`, `ns::f`, or `f`. If it could be several,
+ *          DLAUNCH_ERROR_NOT_FOUND lists them.
  *          A name alone takes the prototype that the image carries, if it does:
  *          DLAUNCH_PROTOTYPE in dlaunch_device.cuh leaves one there.
  * out      yours: dlaunch_kernel_close. Each call gives a handle of its own.
@@ -425,11 +489,13 @@ typedef struct dlaunch_parameter {
   char type[64];   /* as a prototype spells it, else the PTX type; "" when unknown */
   uint64_t offset; /* in the parameter buffer, in bytes */
   uint64_t size;
-  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or 0 when no prototype says */
+  uint32_t mode; /* DLAUNCH_IN | DLAUNCH_OUT, or neither when no prototype says; DLAUNCH_BOUND */
   uint32_t reserved;
 } dlaunch_parameter;
 
 #define DLAUNCH_PARAMETER_INIT {sizeof(dlaunch_parameter), 0, {0}, {0}, 0, 0, 0, 0}
+
+#define DLAUNCH_BOUND 4u /* mode: dlaunch_kernel_bind has fixed it, and it is passed no more */
 
 /* dlaunch_kernel_parameter describes parameter `index` of the full list, those
  * that `=` fills in included; past the end is DLAUNCH_ERROR_NOT_FOUND. */
@@ -485,12 +551,13 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err);
 #define DLAUNCH_ARG_POINTER 9   /* value.u: a device address, taken unchecked */
 #define DLAUNCH_ARG_HANDLE 10   /* value.handle: a dlaunch_array or dlaunch_tensor */
 
-#define DLAUNCH_IN 1u  /* flags: a host tensor that the kernel reads ... */
-#define DLAUNCH_OUT 2u /* ... or writes; both: inout */
+#define DLAUNCH_IN 1u    /* flags: a host tensor that the kernel reads ... */
+#define DLAUNCH_OUT 2u   /* ... or writes; both: inout */
+#define DLAUNCH_WHOLE 4u /* ... and of which it writes every element, and reads none */
 
 typedef struct dlaunch_arg { /* 16 bytes, for ever */
   uint16_t kind;             /* DLAUNCH_ARG_* */
-  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT */
+  uint16_t flags;            /* DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE */
   uint32_t size;             /* of BYTES; else 0 */
   union {
     const DLTensor *tensor;
@@ -549,10 +616,11 @@ typedef struct dlaunch_config {
  * A host tensor (kDLCPU) is refused unless it is marked: by the prototype, or by
  * DLAUNCH_IN and DLAUNCH_OUT in its flags; marks add to what the prototype says.
  * It is then copied to the device (also if it is out: a kernel may leave elements
- * as they are) and, if out, back, and the call returns when that is done. Host
- * tensors that overlap are one piece of memory on the device too. Without host tensors
- * nothing waits for the GPU (but the driver does, when some thousand launches
- * are queued; and a launch waits while a library is unloaded). On the simulator host tensors are used in place.
+ * as they are; DLAUNCH_WHOLE says that it leaves none) and, if out, back, and the
+ * call returns when that is done. Host tensors that overlap are one piece of memory on
+ * the device too. Without host tensors nothing waits for the GPU (but the driver does,
+ * when some thousand launches are queued; and a launch waits while a library is
+ * unloaded). On the simulator host tensors are used in place.
  *
  * With DLAUNCH_CHECK_POINTERS, or DLAUNCH_CHECK=pointers in the environment, the
  * driver is asked about the memory of every tensor (some 70 ns each): memory that
@@ -668,6 +736,57 @@ dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t de
 dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                   int32_t *out, dlaunch_error *err);
 
+/* ---------------------------------------------------------------- captures */
+
+/*
+ * dlaunch_kernel_bind captures: it makes a new kernel, in which one parameter is
+ * fixed, and which is launched without it. Kernels that were made so can be bound again.
+ *
+ * kernel  stays as it is.
+ * index   of the parameter, in the full list, as dlaunch_kernel_parameter counts;
+ *         binding renumbers nothing there. Past the end is DLAUNCH_ERROR_NOT_FOUND;
+ *         one that `=` fills in, or that is bound, is DLAUNCH_ERROR_ARGUMENT.
+ * arg     borrowed. It is checked as a launch checks it, once and for all: what
+ *         cannot be told alone (sizes, devices) is checked by each launch against
+ *         its other arguments.
+ * out     yours: dlaunch_kernel_close.
+ *
+ * Of a device tensor address, shape and strides are fixed; the contents are not:
+ * what is written there later is seen by later launches, and kernels may write
+ * to it. One that is given by its handle is held, and may be closed; the memory of
+ * any other is kept alive by you, as long as the new kernel, or one that was bound
+ * from it, is open or runs. A host tensor (kDLCPU) is copied to the device of the
+ * kernel's bound tensors, else the thread's current one, else 0: what is bound is
+ * that copy, which does not change; so an out or inout parameter, or a
+ * DLAUNCH_OUT, is DLAUNCH_ERROR_ARGUMENT. Bind it after the device tensors.
+ *
+ * The new kernel keeps the library, and what it holds, until it is closed and its
+ * launches are done. err->argument is index, if arg is at fault.
+ */
+dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
+                                   dlaunch_error *err);
+
+/*
+ * dlaunch_library_bind captures for all kernels of a library: it writes where a
+ * tensor is into a symbol that says so.
+ *
+ * name  of a __device__ or __constant__ symbol: a pointer (8 bytes), or a
+ *       dlaunch::view<T, rank> (8 + 16 * rank bytes), as its size tells.
+ * arg   borrowed: a tensor, DLAUNCH_ARG_NONE for a null, or a number that is an
+ *       address. Its memory is held or kept alive by you as dlaunch_kernel_bind
+ *       says, and a host tensor is copied as there; types are not known, and
+ *       not checked.
+ *
+ * Each device has symbols of its own. That of the tensor's device is written (of
+ * memory that has none, the thread's current one, else 0; DLAUNCH_ARG_NONE: all on
+ * which something is bound), once the device has done all earlier work, which this
+ * waits for. Launches that other threads begin meanwhile may see either. What the
+ * symbol held before is let go. What it holds is kept until the library is
+ * unloaded, which its kernels put off.
+ */
+dlaunch_status dlaunch_library_bind(dlaunch_library library, const char *name, const dlaunch_arg *arg,
+                                    dlaunch_error *err);
+
 /* ------------------------------------------------------------------ arrays */
 
 /*
@@ -700,8 +819,42 @@ dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes,
  * is closed. On the simulator the device is kDLCPU. */
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err);
 
+/*
+ * dlaunch_array_view makes an array of part of another one's memory.
+ *
+ * dtype        of the view's elements: the bytes are taken as they are.
+ * shape        ndim extents >= 0, borrowed; may be NULL if ndim is 0.
+ * strides      ndim steps, in elements, also negative or 0, borrowed; NULL: C order.
+ * byte_offset  of the view's first element from the array's first, also negative.
+ * out          yours: dlaunch_array_close.
+ *
+ * The view keeps the memory: the array may be closed before it. What would leave the
+ * memory is DLAUNCH_ERROR_ARGUMENT. dlaunch_array_write and dlaunch_array_read take
+ * views in C order only.
+ */
+dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
+                                  const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err);
+
+/*
+ * dlaunch_array_wait makes a stream wait for all launches that were given the array,
+ * or another view of its memory, so far: for those who hand it to another library.
+ *
+ * The device waits, not the caller, for launches on the legacy default stream and on
+ * dlaunch_streams that are open; nothing waits for those on `stream` itself. Other
+ * streams cannot be asked, since they may be gone: for launches on them, on the
+ * per-thread default stream, on a closed dlaunch_stream, or on more than four streams,
+ * the caller waits until the device is idle. (A foreign stream that was destroyed with
+ * work in it, and whose number `stream` has been given since, passes for `stream`.)
+ *
+ * If an order is needed and one of the streams is being captured into a graph, this is
+ * DLAUNCH_ERROR_DRIVER: export before the capture. What others did with an exported
+ * array is theirs to order. On the simulator there is nothing to wait for.
+ */
+dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err);
+
 /* dlaunch_array_export gives a managed tensor that keeps the array's memory:
- * yours, by its deleter, from any thread. The array may be closed before. */
+ * yours, by its deleter, from any thread. The array may be closed before. A consumer's
+ * stream is ordered by dlaunch_array_wait. */
 dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorVersioned **out, dlaunch_error *err);
 
 /* dlaunch_array_close closes an array. The memory goes when what was launched

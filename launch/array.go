@@ -12,14 +12,15 @@ import (
 	"dlaunch/internal/status"
 )
 
-// array is what a dlaunch_array stands for: a C-contiguous block of device memory.
+// array is what a dlaunch_array stands for: a C-contiguous block of device memory, or
+// a view of one.
 type array struct {
 	device  int
 	address driver.Address // 0 when there are no bytes
-	bytes   uint64
-	dtype   dlpack.DataType
-	shape   []int64
+	bytes   uint64         // of the elements
+	strided bool           // not C-contiguous
 	shared  *exec.Tensor
+	of      *handles.Entry // the array whose memory this views; nil if it is its own
 }
 
 // DeviceBytes is for the table's report.
@@ -30,7 +31,7 @@ type counter = atomic.Int64
 
 // CreateArray allocates device memory.
 func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (handles.Handle, error) {
-	a := &array{device: index, dtype: dtype, shape: shape}
+	a := &array{device: index}
 	var err error
 	if a.bytes, err = arrayBytes(dtype, shape); err != nil {
 		return 0, err
@@ -43,11 +44,7 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 			return 0, err
 		}
 	}
-	deviceNumber := int32(index)
-	if e.simulated() {
-		deviceNumber = 0 // (kDLCPU, 0), as CPU tensors have it
-	}
-	if a.shared, err = exec.NewTensor(uint64(a.address), e.driver.DeviceType, deviceNumber, dtype.Packed(), shape, nil); err != nil {
+	if a.shared, err = e.newTensor(a, dtype, shape, nil); err != nil {
 		e.free(a)
 		return 0, err
 	}
@@ -58,6 +55,14 @@ func (e *Engine) CreateArray(index int, dtype dlpack.DataType, shape []int64) (h
 		return 0, err
 	}
 	return e.publish(entry, a.shared)
+}
+
+func (e *Engine) newTensor(a *array, dtype dlpack.DataType, shape, strides []int64) (*exec.Tensor, error) {
+	number := int32(a.device)
+	if e.simulated() {
+		number = 0 // (kDLCPU, 0), as CPU tensors have it
+	}
+	return exec.NewTensor(uint64(a.address), e.driver.DeviceType, number, dtype.Packed(), shape, strides)
 }
 
 func arrayBytes(dtype dlpack.DataType, shape []int64) (uint64, error) {
@@ -190,6 +195,9 @@ func (e *Engine) Copy(h handles.Handle, host uintptr, bytes uint64, stream uint6
 		if _, err := e.table.Get(handles.Handle(stream), handles.Stream); err != nil {
 			return err
 		}
+	}
+	if a.strided {
+		return status.Errorf(status.Argument, "the array (%s) is not C-contiguous; copy a contiguous one", entry.Label)
 	}
 	if bytes != a.bytes {
 		return status.Errorf(status.Argument, "%d bytes given; the array (%s) has %d", bytes, entry.Label, a.bytes)

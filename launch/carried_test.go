@@ -38,6 +38,7 @@ func smallCubin(kind uint32, address, offset, size uint64) []byte {
 	const names, content = "\x00dlaunch_prototype_k\x00", "-(a: f32)\x00-"
 	symbols := make([]byte, 48) // the first is none
 	binary.LittleEndian.PutUint32(symbols[24:], 1)
+	symbols[28] = symbolObject
 	binary.LittleEndian.PutUint16(symbols[30:], 3)
 	binary.LittleEndian.PutUint64(symbols[32:], offset)
 	binary.LittleEndian.PutUint64(symbols[40:], size)
@@ -134,8 +135,14 @@ func TestBrokenCubinsAreReadWithinTheirBounds(t *testing.T) {
 	}
 }
 
+func carriedBy(image []byte) carried {
+	c := newContents()
+	c.read(image)
+	return c.carried
+}
+
 func inSymbols(cubin []byte, at int) bool {
-	for _, s := range cubinSections(cubin) {
+	for _, s := range elfSections(cubin) {
 		if offset := bytes.Index(cubin, s.bytes); s.kind == 2 && at >= offset && at < offset+len(s.bytes) {
 			return true
 		}
@@ -174,8 +181,7 @@ func FuzzCarried(f *testing.F) {
 	f.Add([]byte(".version 8.0 .global .b8 dlaunch_prototype_k[2] = {40, 41};"))
 	f.Add(kernelFile(f, "saxpy_carried.cubin"))
 	f.Fuzz(func(t *testing.T, image []byte) {
-		found := carried{}
-		found.read(image) // without the search for the prefix, which most mutants lack
+		found := carriedBy(image)
 		for kernel, texts := range found {
 			for _, text := range texts {
 				if !bytes.Contains(image, []byte(carriedPrefix+kernel)) || bytes.IndexByte([]byte(text), 0) >= 0 {

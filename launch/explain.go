@@ -282,6 +282,10 @@ func explainTensor(f exec.Fault, wanted string, step *exec.Step) string {
 		return fmt.Sprintf("the kernel writes it, but axis %d (stride %d) makes elements share memory", f.Axis, f.Found)
 	case exec.NullData:
 		return fmt.Sprintf("its data is NULL, but it has %d elements", f.Found)
+	case exec.Crooked:
+		return "the address of its shape or strides is no multiple of 8"
+	case exec.Reach:
+		return fmt.Sprintf("its shape and strides lead from %#x past the end of memory", uint64(f.Found))
 	case exec.Alignment:
 		return fmt.Sprintf("its address %#x is no multiple of %d", uint64(f.Found), f.Wanted)
 	case exec.ReadOnly:

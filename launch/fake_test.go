@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -37,6 +38,7 @@ type fake struct {
 	sets                driver.Result // what setting answers
 	clusters            int32         // whether the devices launch them
 	old                 bool          // the driver cannot tell a CUkernel
+	tells               bool          // ... or tells an unloaded one from others
 	loaded              []driver.Function
 	configured, cluster []uint32      // what occupancy was asked about
 	loads               driver.Result // what getting a kernel answers
@@ -49,10 +51,20 @@ type fake struct {
 	pinned              []uintptr     // page-locked memory
 	lacksPinned         bool
 	copiesBack          func(block []byte) // sees what comes back from the device
+	waits               driver.Result      // what a stream that is to wait answers
+	streams             driver.Stream      // how many were created
+	copiesIn            int                // copies to the device
+	ordered             []string           // what was done about the order of streams
+	captured            driver.Stream      // the one that becomes a graph; 0: as capturing says
 	gone                []uint64           // what giveBack heard
 	params              [][2]uint64        // offset and size of each parameter; nil: the driver cannot tell
 
-	foreign driver.Context // of streams that the fake did not make
+	foreign driver.Context     // of streams that the fake did not make
+	symbols map[string]uint64  // sizes of those that a library has; they lie in symbol memory
+	symbol  [2]driver.Address  // where that is, for each device
+	linked  []driver.LinkInput // what was linked last, to this:
+	cubin   []byte
+	options []driver.JITOption // of the last load or link, logs left out
 }
 
 const fakeSharedOptIn = 232448
@@ -89,16 +101,19 @@ func (f *fake) api() *driver.API {
 		ContextCurrent:     func() (driver.Context, driver.Result) { return driver.Context(f.context.Load()), ok },
 		ContextSetCurrent:  func(c driver.Context) driver.Result { f.context.Store(uint64(c)); return ok },
 		ContextDevice:      f.contextDevice,
-		ContextSynchronize: func() driver.Result { return f.syncs },
+		ContextSynchronize: func() driver.Result { f.order("synchronize context %d", f.context.Load()); return f.syncs },
 		LibraryLoad: func(_ []byte, options []driver.JITOption) (driver.Library, driver.Result) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			for _, o := range options {
-				if o.ID == 5 { // CU_JIT_ERROR_LOG_BUFFER
-					f.logTo = bytesAt(o.Value, 8192)
-				}
-			}
+			f.take(options)
 			return 7, ok
+		},
+		LibraryLink: func(inputs []driver.LinkInput, options []driver.JITOption) (driver.Library, []byte, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.take(options)
+			f.linked = inputs
+			return 7, f.cubin, ok
 		},
 		LibraryUnload: func(l driver.Library) driver.Result {
 			f.mu.Lock()
@@ -115,6 +130,13 @@ func (f *fake) api() *driver.API {
 				return 0, driver.ResultNotFound
 			}
 			return 0x2000, ok
+		},
+		LibraryGlobal: func(_ driver.Library, name string) (driver.Address, uint64, driver.Result) {
+			size, there := f.symbols[name]
+			if !there {
+				return 0, 0, driver.ResultNotFound
+			}
+			return f.symbol[f.context.Load()%100], size, ok
 		},
 		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
@@ -166,19 +188,26 @@ func (f *fake) api() *driver.API {
 		},
 		MaxClusterSize:    f.clustersOf,
 		MaxActiveClusters: f.clustersOf,
-		StreamCreate:      func(uint32, int32) (driver.Stream, driver.Result) { return 0x5000, ok },
+		StreamCreate: func(uint32, int32) (driver.Stream, driver.Result) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.streams++
+			return 0x4fff + f.streams, ok
+		},
 		StreamDestroy:     func(driver.Stream) driver.Result { return ok },
 		StreamSynchronize: func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
 		EventCreate:       func(uint32) (driver.Event, driver.Result) { return 9, ok },
 		EventSynchronize:  func(driver.Event) driver.Result { return f.unsafe(f.syncs) },
 		EventElapsed:      func(_, _ driver.Event) (float32, driver.Result) { return 1.5, f.unsafe(f.events) },
-		StreamWaitEvent:   func(driver.Stream, driver.Event) driver.Result { return ok },
-		EventRecord:       func(driver.Event, driver.Stream) driver.Result { return ok },
+		StreamWaitEvent:   func(s driver.Stream, _ driver.Event) driver.Result { f.order("wait on %#x", s); return f.waits },
+		EventRecord:       func(_ driver.Event, s driver.Stream) driver.Result { f.order("record on %#x", s); return ok },
 		EventQuery:        func(driver.Event) driver.Result { return f.unsafe(f.events) },
 		EventDestroy:      func(driver.Event) driver.Result { return ok },
-		StreamCapturing:   func(s driver.Stream) (bool, driver.Result) { return f.capturing || f.graph.captures(s), ok },
-		MemAlloc:          f.alloc,
-		MemFree:           f.free,
+		StreamCapturing: func(s driver.Stream) (bool, driver.Result) {
+			return f.capturing || f.graph.captures(s) || f.captured != 0 && s == f.captured, ok
+		},
+		MemAlloc: f.alloc,
+		MemFree:  f.free,
 		MemAllocAsync: func(n uint64, s driver.Stream) (driver.Address, driver.Result) {
 			f.unsafe(ok)
 			f.graph.note("alloc", s)
@@ -208,6 +237,7 @@ func (f *fake) api() *driver.API {
 		CopyHostToDevice: func(dst driver.Address, src uintptr, n uint64, _ driver.Stream) driver.Result {
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.copiesIn++
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			return ok
 		},
@@ -249,6 +279,18 @@ func (f *fake) setAttribute(id, value int32) driver.Result {
 	return f.sets
 }
 
+func (f *fake) take(options []driver.JITOption) {
+	f.options = nil
+	for _, o := range options {
+		switch {
+		case o.ID == 5: // CU_JIT_ERROR_LOG_BUFFER
+			f.logTo = bytesAt(o.Value, 8192)
+		case o.ID < 3 || o.ID > 6:
+			f.options = append(f.options, o)
+		}
+	}
+}
+
 // unsafe is what the driver does in calls that it calls unsafe: while another
 // thread captures, or with the stream that is captured (seen: 580).
 func (f *fake) unsafe(r driver.Result) driver.Result {
@@ -274,6 +316,12 @@ func (f *fake) contextDevice() (driver.Device, driver.Result) {
 		return 0, driver.ResultInvalidContext
 	}
 	return driver.Device(context % 100), driver.ResultSuccess
+}
+
+func (f *fake) order(format string, value any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ordered = append(f.ordered, fmt.Sprintf(format, value))
 }
 
 func (f *fake) giveBack(taken uint64) { f.gone = append(f.gone, taken) }

@@ -33,6 +33,8 @@ func (f *fake) kernelLibrary(k driver.Kernel) (driver.Library, driver.Result) {
 		return 0, driver.ResultNotSupported
 	case k == foreignKernel(), k == driver.Kernel(foreignLibrary()):
 		return foreignLibrary(), driver.ResultSuccess
+	case !f.tells && (k == 0x2000 || k == 7): // also when it is unloaded
+		return 7, driver.ResultSuccess
 	}
 	return 0, driver.ResultInvalidHandle
 }
@@ -143,6 +145,14 @@ func TestOurOwnKernels(t *testing.T) {
 		_, err = e.KernelFromDriver(gone, "")
 		refused(t, err, status.Handle, "was unloaded by dlaunch")
 	}
+	f.tells = true // a driver that knows what it has unloaded can be asked later
+	lib = load(t, e)
+	told, err := e.GetKernel(lib, "saxpy")
+	require.NoError(t, err)
+	require.NoError(t, e.Close(told, handles.Kernel))
+	require.NoError(t, e.Close(lib, handles.Library))
+	_, err = e.KernelFromDriver(uintptr(native), "")
+	refused(t, err, status.Handle, "is no memory of this process")
 	reloaded := getKernel(t, e, "saxpy")
 	third, err := e.KernelFromDriver(uintptr(native), "")
 	require.NoError(t, err, "what is at the address now")

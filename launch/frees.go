@@ -47,14 +47,11 @@ type pendingFree struct {
 // also ends what else has waited long enough.
 func (e *Engine) freeWhenDone(s *pendingFree) {
 	use := s.shared.Use()
-	if unused := use.Nowhere && !use.Anywhere; !unused && !e.simulated() {
-		users := s.device
-		if use.Peers {
-			users = noDevice
-		}
-		s.owed.Store(e.users(users))
-		if !use.Anywhere {
-			e.fence(s, use)
+	if used := len(use.Streams) > 0 || use.Left; used && !e.simulated() {
+		s.owed.Store(e.users(s.device, use))
+		if stream, known := e.onlyStream(use, s.device); known {
+			event, err := e.fence(stream, s.device)
+			s.event, s.fenced = event, err == nil
 		}
 	}
 	if e.finished([]*pendingFree{s})[s] {
@@ -68,9 +65,9 @@ func (e *Engine) freeWhenDone(s *pendingFree) {
 	e.runFinished()
 }
 
-// users gives a bit for each device whose kernels may use a device's memory.
-func (e *Engine) users(index int) uint64 {
-	if index != noDevice {
+// users gives a bit for each device whose kernels may use memory that is a device's.
+func (e *Engine) users(index int, use exec.Use) uint64 {
+	if index != noDevice && !use.Peers {
 		return 1 << index
 	}
 	var all uint64
@@ -108,41 +105,51 @@ func (e *Engine) endFree(s *pendingFree) {
 	s.end()
 }
 
-// fence records an event behind the last launch, if its stream can be asked: not
-// while it is part of a capture, which an event would join.
-func (e *Engine) fence(s *pendingFree, use exec.Use) {
-	const perThreadStream = 2 // another thread's, perhaps
-	if use.Stream == perThreadStream || use.Stream > lastDefaultStream && use.Stream < firstHandle {
-		return
-	}
-	if use.Stream <= lastDefaultStream && s.device == noDevice {
-		return // the default stream of which device?
-	}
-	if use.Stream >= firstHandle && e.Check(handles.Handle(use.Stream), handles.Stream) != nil {
-		return
-	}
+// fence records an event behind the work of a stream that surely exists: not while it
+// is part of a capture, which the event would join.
+func (e *Engine) fence(stream uint64, index int) (event driver.Event, err error) {
 	api := e.driver.API
 	record := func(native driver.Stream) error {
-		if capturing, r := api.StreamCapturing(native); r != driver.ResultSuccess || capturing {
-			return nil
+		if err := e.refuseCaptured(native); err != nil {
+			return err
 		}
 		const disableTiming = 2
-		event, r := api.EventCreate(disableTiming)
+		made, r := api.EventCreate(disableTiming)
 		if r != driver.ResultSuccess {
-			return nil
+			return e.failure("cuEventCreate", r)
 		}
-		if api.EventRecord(event, native) != driver.ResultSuccess {
-			api.EventDestroy(event)
-			return nil
+		if r := api.EventRecord(made, native); r != driver.ResultSuccess {
+			api.EventDestroy(made)
+			return e.failure("cuEventRecord", r)
 		}
-		s.event, s.fenced = event, true
+		event = made
 		return nil
 	}
-	if use.Stream >= firstHandle {
-		_ = e.withStream(use.Stream, s.device, record)
-	} else { // the primary context's, whichever is current now: in another, it would be used Anywhere
-		_ = e.on(s.device, func(*device) error { return record(driver.Stream(use.Stream)) })
+	if stream >= firstHandle {
+		err = e.withStream(stream, index, record)
+	} else { // the primary context's, whichever is current now: in another, it would be used elsewhere
+		err = e.on(index, func(*device) error { return record(driver.Stream(stream)) })
 	}
+	return event, err
+}
+
+// onlyStream gives the stream of all launches, if it is one that an event can be
+// recorded on.
+func (e *Engine) onlyStream(use exec.Use, device int) (stream uint64, known bool) {
+	if len(use.Streams) != 1 || use.More || use.Peers || use.Left {
+		return 0, false
+	}
+	stream = use.Streams[0]
+	if stream < firstHandle && device == noDevice {
+		return 0, false // the default stream of which device?
+	}
+	return stream, e.surelyExists(stream)
+}
+
+// surelyExists says whether a stream that a launch was given is there still, and the
+// one that was meant: a foreign one may be gone, a per-thread one another thread's.
+func (e *Engine) surelyExists(stream uint64) bool {
+	return stream <= legacyStream || stream >= firstHandle && e.Check(handles.Handle(stream), handles.Stream) == nil
 }
 
 // runFinished frees what nothing uses any more: false if another thread is at it. No

@@ -51,7 +51,7 @@ func TestHammer(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, uint64(w)))
 			for range rounds {
 				i, j, retire := random.IntN(shared), random.IntN(shared), random.IntN(2) == 0
-				switch random.IntN(9) {
+				switch random.IntN(11) {
 				case 0:
 					lib, err := e.Load([]byte(saxpyPTX), launch.LibraryOptions{})
 					if err != nil {
@@ -79,6 +79,14 @@ func TestHammer(t *testing.T) {
 						e.ReleaseExport(id)
 					}
 					_ = e.Report()
+				case 9:
+					if v, err := e.ViewArray(handles.Handle(arrays[j].Load()), f32, []int64{4}, nil, 0); err == nil {
+						finish(arrays[i].Swap(uint64(v)), handles.Array, retire)
+					}
+				case 10:
+					if err := e.WaitForArray(handles.Handle(arrays[i].Load()), streams[j].Load()); err != nil && !isStale(err) {
+						unexpected.Store(err.Error(), true)
+					}
 				case 6:
 					_ = e.Copy(handles.Handle(arrays[i].Load()), uintptr(addressOf(data[w])), 16, streams[j].Load(), true)
 				default:

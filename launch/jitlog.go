@@ -41,6 +41,9 @@ func (l *jitLog) options() []driver.JITOption {
 	}
 }
 
+// write logs what another compiler than the driver's said.
+func (l *jitLog) write(text string) { copy(l.info.Bytes[:jitLogBytes-1], text) }
+
 // text gives what was logged, errors first.
 func (l *jitLog) text() string {
 	return strings.TrimSpace(cString(l.errors.Bytes) + "\n" + cString(l.info.Bytes))

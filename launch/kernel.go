@@ -20,6 +20,7 @@ type kernel struct {
 	native     driver.Kernel
 	isFunction bool // native is a CUfunction
 	shared     *exec.Kernel
+	holds      []*handles.Entry // its library, and what is bound to it
 }
 
 // GetKernel looks a kernel up by name or prototype, and compiles its launches. A
@@ -35,18 +36,18 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	if err != nil {
 		return 0, err
 	}
-	k.library = h
+	k.library, k.holds = h, []*handles.Entry{holder}
 	e.natives.add(uintptr(k.native), native{library: holder, kernel: k.name})
-	return e.openKernel(k, holder)
+	return e.openKernel(k)
 }
 
-// openKernel gives a kernel its handle. It holds its library, if that is ours.
-func (e *Engine) openKernel(k *kernel, holds ...*handles.Entry) (handles.Handle, error) {
+// openKernel gives a kernel its handle.
+func (e *Engine) openKernel(k *kernel) (handles.Handle, error) {
 	var err error
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, holds...)
+	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, k.holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err
@@ -70,19 +71,13 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		}
 		if len(lib.names) != 1 {
 			return nil, status.Errorf(status.Argument, "no kernel is named, and the library has %d; begin with a name: %s",
-				len(lib.names), nearest("", lib.names))
+				len(lib.names), nearest("kernel", "", lib.names))
 		}
 		k.name = lib.names[0]
 	}
 	err := e.on(e.currentDevice(), func(d *device) error {
-		var r driver.Result
-		if k.native, r = e.driver.API.LibraryKernel(lib.native, k.name); r != driver.ResultSuccess {
-			if r == driver.ResultNotFound {
-				err := status.Errorf(status.NotFound, "no kernel %q in %s; %s%s", k.name, lib.label, nearest(k.name, lib.names), almostPrototype(k.name, lib.names))
-				err.Driver = int32(r)
-				return err
-			}
-			return e.imageError(lib, nil, d, r)
+		if err := e.lookUp(lib, k, d); err != nil {
+			return err
 		}
 		if proto == nil {
 			return e.compileCarried(lib, k)
@@ -90,6 +85,31 @@ func (e *Engine) findKernel(lib *library, text string) (*kernel, error) {
 		return e.compileKernel(lib, k, proto)
 	})
 	return k, err
+}
+
+// lookUp finds a kernel by its symbol, a name that the caller gave that, or what
+// the source calls it.
+func (e *Engine) lookUp(lib *library, k *kernel, d *device) error {
+	asked := k.name
+	k.name = lib.symbolOf(asked)
+	var r driver.Result
+	k.native, r = e.driver.API.LibraryKernel(lib.native, k.name)
+	if r == driver.ResultNotFound {
+		if symbols := named(asked, lib.names); len(symbols) == 1 {
+			k.name = symbols[0]
+			k.native, r = e.driver.API.LibraryKernel(lib.native, k.name)
+		}
+	}
+	switch r {
+	case driver.ResultSuccess:
+		return nil
+	case driver.ResultNotFound:
+		err := lib.notThere("kernel", asked, lib.names, lib.unnamed == driver.ResultSuccess)
+		err.Message += almostPrototype(asked, lib.names)
+		err.Driver = int32(r)
+		return err
+	}
+	return e.imageError(lib, d, r)
 }
 
 func (e *Engine) compileKernel(lib *library, k *kernel, proto *prototype.Prototype) error {
@@ -210,6 +230,9 @@ func (e *Engine) ArgumentName(h uint64, index int) string {
 		return ""
 	}
 	k := entry.Value.(*kernel)
+	if parameter := index &^ exec.BoundArgument; parameter != index {
+		return k.parameters[parameter].Name
+	}
 	if index >= len(k.arguments) {
 		return ""
 	}

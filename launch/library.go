@@ -7,41 +7,32 @@ import (
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
-	"dlaunch/internal/ptx"
 	"dlaunch/internal/status"
 )
 
 // library is what a dlaunch_library stands for.
 type library struct {
+	*contents
 	native  driver.Library
 	label   string
-	image   *ptx.Image    // of PTX; nil for binaries
-	unnamed driver.Result // why the driver could not name them; success otherwise
-	names   []string      // of its kernels
-	carried carried       // their prototypes
+	source  string // the PTX of one that is not linked, while errors may still quote it
+	linked  bool
+	unnamed driver.Result     // why the driver could not name them; success otherwise
+	names   []string          // of its kernels
+	aliases map[string]string // symbols by squeezed names, as the caller gave them
 	log     *jitLog
 
 	addresses []uintptr // of it and its kernels in natives, whose lock guards them
+	symbols   symbols   // what is bound to them
 }
 
 // LibraryOptions are those of dlaunch_library_options.
 type LibraryOptions struct {
-	Lazy    bool
-	Log     func(text string) // receives the compiler's log, if wanted
-	Options []driver.JITOption
-}
-
-// entry gives what the PTX declares of a kernel, nil if it is unknown.
-func (l *library) entry(name string) *ptx.Entry {
-	if l.image == nil {
-		return nil
-	}
-	for i := range l.image.Entries {
-		if l.image.Entries[i].Name == name {
-			return &l.image.Entries[i]
-		}
-	}
-	return nil
+	Lazy      bool
+	Log       func(text string) // receives the compiler's log, if wanted
+	Options   []driver.JITOption
+	Names     map[string]string // symbols by the names that they were compiled as
+	JITLinker string            // the file of nvJitLink; "" searches for it
 }
 
 // LoadFile loads an image from a file.
@@ -66,7 +57,7 @@ func (e *Engine) Load(image []byte, options LibraryOptions) (handles.Handle, err
 	return e.load(image, fmt.Sprintf("%d bytes", len(image)), options)
 }
 
-func (e *Engine) load(image []byte, label string, options LibraryOptions) (handles.Handle, error) {
+func (e *Engine) load(content []byte, label string, options LibraryOptions) (handles.Handle, error) {
 	api, err := e.api()
 	if err != nil {
 		return 0, err
@@ -74,13 +65,39 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 	if err := e.poisoned(); err != nil {
 		return 0, err
 	}
-	e.reclaim()
-	e.dropRetired()
-	lib := &library{label: label}
-	if lib.image, err = examine(image, api.Version); err != nil {
+	im, err := examine(content, label, api.Version)
+	if err != nil {
 		return 0, err
 	}
-	lib.carried = carriedBy(image)
+	if im, err = im.alone(); err != nil {
+		return 0, err
+	}
+	if im.needsLinking() {
+		return e.link([]*image{im}, label, options)
+	}
+	lib := &library{label: label, contents: contentsOf(im)}
+	if im.text != nil {
+		lib.source = string(im.bytes)
+	}
+	return e.openLibrary(lib, options, func(*device) (driver.Result, error) {
+		var r driver.Result
+		lib.native, r = api.LibraryLoad(im.bytes, append(lib.log.options(), options.Options...))
+		return r, nil
+	})
+}
+
+// openLibrary gives a handle to what load has the driver load, once it is proved.
+func (e *Engine) openLibrary(lib *library, options LibraryOptions, load func(*device) (driver.Result, error)) (handles.Handle, error) {
+	api := e.driver.API
+	if err := checkJITOptions(options.Options, api.Version); err != nil {
+		return 0, err
+	}
+	e.reclaim()
+	e.dropRetired()
+	var err error
+	if lib.aliases, err = squeezedNames(options.Names); err != nil {
+		return 0, err
+	}
 	if lib.log, err = newJITLog(); err != nil {
 		return 0, err
 	}
@@ -90,24 +107,26 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 				options.Log(lib.log.text())
 			}
 		}()
-		var r driver.Result
-		if lib.native, r = api.LibraryLoad(image, append(lib.log.options(), options.Options...)); r != driver.ResultSuccess {
-			return e.imageError(lib, image, d, r)
+		if r, err := load(d); err != nil {
+			return err
+		} else if r != driver.ResultSuccess {
+			return e.imageError(lib, d, r)
 		}
 		if options.Lazy && !e.simulated() {
 			return e.nameKernels(lib)
 		}
-		if err := e.prove(lib, image, d); err != nil {
+		if err := e.prove(lib, d); err != nil {
 			api.LibraryUnload(lib.native)
 			return err
 		}
+		lib.source = ""
 		return nil
 	})
 	if err != nil {
 		lib.log.free()
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Library, label, lib, func() { e.unloadLibrary(lib) })
+	entry, err := e.table.Open(handles.Library, lib.label, lib, func() { e.unloadLibrary(lib) })
 	if err != nil {
 		e.unloadLibrary(lib)
 		return 0, err
@@ -118,10 +137,8 @@ func (e *Engine) load(image []byte, label string, options LibraryOptions) (handl
 
 // nameKernels learns what kernels there are: from the PTX, else from the driver.
 func (e *Engine) nameKernels(lib *library) error {
-	if lib.image != nil {
-		for i := range lib.image.Entries {
-			lib.names = append(lib.names, lib.image.Entries[i].Name)
-		}
+	if !lib.machine {
+		lib.names = lib.entryNames()
 		return nil
 	}
 	api := e.driver.API
@@ -157,9 +174,12 @@ func (e *Engine) kernelNames(lib *library) ([]string, error) {
 
 // prove gets a kernel, since the driver looks at the image only then (580). A
 // name that cannot be there tells as much: a good image answers "not found".
-func (e *Engine) prove(lib *library, image []byte, d *device) error {
+func (e *Engine) prove(lib *library, d *device) error {
 	if err := e.nameKernels(lib); err != nil {
 		return err
+	}
+	if lib.linked && len(lib.names) == 0 && lib.unnamed == driver.ResultSuccess {
+		return status.Errorf(status.Image, "no kernel came of linking %s: the inputs have none, or were compiled as whole programs (nvcc needs -rdc=true or -dc)", lib.label)
 	}
 	name := "dlaunch$no$such$kernel"
 	if len(lib.names) > 0 {
@@ -169,20 +189,25 @@ func (e *Engine) prove(lib *library, image []byte, d *device) error {
 	if r == driver.ResultSuccess || r == driver.ResultNotFound {
 		return nil
 	}
-	return e.imageError(lib, image, d, r)
+	return e.imageError(lib, d, r)
 }
 
 // unloadLibrary is exclusive: launches of other kernels wait for it, since
 // unloading beside them has crashed in drivers (NVIDIA/cuda-tile#23).
 func (e *Engine) unloadLibrary(lib *library) {
-	e.natives.leave(lib, e.simulated())
+	e.natives.leave(lib)
 	e.exclusively(func() {
 		_ = e.on(0, func(*device) error {
 			e.driver.API.LibraryUnload(lib.native)
+			e.natives.forget(lib, func(kernel driver.Kernel) bool {
+				_, r := e.driver.API.KernelLibrary(kernel)
+				return r != driver.ResultSuccess && r != driver.ResultNotSupported
+			})
 			return nil
 		})
 	})
 	lib.log.free()
+	lib.symbols.leave()
 }
 
 // KernelCount counts the kernels of a library.
@@ -220,9 +245,13 @@ func (e *Engine) Global(h handles.Handle, index int, name string) (address, byte
 	defer entry.Drop()
 	lib := entry.Value.(*library)
 	err = e.on(index, func(*device) error {
-		a, n, r := e.driver.API.LibraryGlobal(lib.native, name)
+		a, n, r := e.driver.API.LibraryGlobal(lib.native, lib.symbolOf(name))
 		if r == driver.ResultNotFound {
-			return status.Errorf(status.NotFound, "no __device__ or __constant__ symbol %q in %s (C++ names are mangled; extern \"C\" ones are not)", name, lib.label)
+			symbols := named(name, lib.globals)
+			if len(symbols) != 1 {
+				return lib.notThere("variable", name, lib.globals, !lib.unread)
+			}
+			a, n, r = e.driver.API.LibraryGlobal(lib.native, symbols[0])
 		}
 		if r != driver.ResultSuccess {
 			return e.failure("cuLibraryGetGlobal", r)

@@ -55,7 +55,9 @@ func TestGraphsAreLaunchedAndClosed(t *testing.T) {
 	for _, s := range []uint64{0, 2, 0x6000, uint64(stream)} {
 		require.NoError(t, e.LaunchGraph(g, s))
 	}
-	require.Equal(t, []driver.Stream{0, 2, 0x6000, 0x5000}, f.graph.replayed)
+	native, err := e.NativeStream(stream)
+	require.NoError(t, err)
+	require.Equal(t, []driver.Stream{0, 2, 0x6000, driver.Stream(native)}, f.graph.replayed)
 	require.False(t, f.lost)
 	require.Zero(t, f.context.Load())
 

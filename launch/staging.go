@@ -14,12 +14,14 @@ import (
 // Host tensors of a launch are copied to the device, all at once: what overlaps
 // on the host overlaps there too, so an array that is passed twice is one. They
 // are copied in whatever their mode, since a kernel may leave elements of an out
-// tensor as they are; the simulator, which uses them in place, agrees.
+// tensor as they are, unless the caller says that it leaves none; the simulator,
+// which uses them in place, agrees.
 
 // hostBlock is host memory that is on the device for the launch: all bytes of one
 // or more tensors.
 type hostBlock struct {
 	low, high uint64
+	copied    bool // to the device: a tensor in it has contents that count
 	memory    orderedMemory
 	through   uintptr // its place in page-locked memory, on both ways; 0 if it has none
 }
@@ -38,6 +40,7 @@ type hostTensor struct {
 	view    *dlpack.View
 	index   int
 	written bool
+	whole   bool       // every element is written, and none read
 	block   *hostBlock // nil when it has no elements
 	tensor  *exec.Tensor
 }
@@ -67,6 +70,9 @@ func (c *call) stage() error {
 			b.memory = m
 			c.memory = append(c.memory, m)
 			b.through = c.engine.take(&c.room, b.high-b.low)
+			if !b.copied {
+				continue
+			}
 			if r := c.engine.driver.API.CopyHostToDevice(m.address, b.passage(), b.high-b.low, c.place.stream); r != driver.ResultSuccess {
 				return c.engine.failure("cuMemcpyHtoDAsync", r)
 			}
@@ -85,7 +91,7 @@ func (c *call) findHostTensors() error {
 			return blame(err, i)
 		}
 		step := &c.kernel.program.Steps[i]
-		if view == nil || view.Device.Type != dlpack.CPU || step.Flags&exec.Marked == 0 && arg.Flags == 0 {
+		if view == nil || view.Device.Type != dlpack.CPU || step.Flags&exec.Marked == 0 && arg.Flags&(exec.ArgIn|exec.ArgOut) == 0 {
 			continue
 		}
 		written := step.Flags&exec.Written != 0 || arg.Flags&exec.ArgOut != 0
@@ -96,7 +102,7 @@ func (c *call) findHostTensors() error {
 			return status.Errorf(status.Unsupported, "argument %d%s is a strided host tensor of %v, whose elements share bytes; make it contiguous",
 				i, c.argumentName(i), view.Type).At(i)
 		}
-		c.staged = append(c.staged, &hostTensor{view: view, index: i, written: written})
+		c.staged = append(c.staged, &hostTensor{view: view, index: i, written: written, whole: written && arg.Flags&exec.ArgWhole != 0})
 	}
 	return nil
 }
@@ -130,6 +136,7 @@ func mergeBlocks(tensors []*hostTensor) []*hostBlock {
 			blocks[last].high = max(blocks[last].high, t.view.High)
 		}
 		t.block = blocks[len(blocks)-1]
+		t.block.copied = t.block.copied || !t.whole
 	}
 	return blocks
 }

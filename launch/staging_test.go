@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"dlaunch/internal/exec"
 	"dlaunch/internal/status"
 )
 
@@ -86,4 +87,33 @@ func TestRoomsAreBounded(t *testing.T) {
 	launches.Wait()
 	require.LessOrEqual(t, len(f.pinned), 32)
 	require.Zero(t, f.alive())
+}
+
+// What a kernel writes whole is not copied in, unless something else lies there too.
+func TestWholeHostTensorsAreNotCopiedIn(t *testing.T) {
+	e, f := newEngine(t)
+	k := getKernel(t, e, "saxpy(a: f32, x: f32[n], y: out f32[n], n: i32 = n)")
+	other, data := []float32{1, 2, 3, 4}, []float32{5, 6, 7, 8}
+	x, y := tensorArg(t, other, cpuDevice, []int64{4}, nil), tensorArg(t, data, cpuDevice, []int64{4}, nil)
+	for _, c := range []struct {
+		name   string
+		x      exec.Arg
+		flags  uint16
+		copies int
+	}{
+		{"out", x, 0, 2},
+		{"whole", x, exec.ArgWhole, 1},
+		{"whole, but read by another argument", y, exec.ArgWhole, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f.copiesIn = 0
+			y := y
+			y.Flags = c.flags
+			require.NoError(t, run(e, k, config(), float(2), c.x, y))
+			require.Equal(t, c.copies, f.copiesIn)
+			require.Zero(t, f.alive())
+		})
+	}
+	y.Flags = exec.ArgWhole // no mark by itself
+	refused(t, run(e, getKernel(t, e, "saxpy"), config(), float(2), exec.Arg{}, y, exec.Arg{Kind: exec.ArgInt}), status.Tensor, "mark it")
 }

@@ -20,8 +20,12 @@ type stream struct {
 // dlaunch_stream.
 const firstHandle = 1 << 48
 
-// lastDefaultStream: 0 and 1 are the legacy default stream, 2 the per-thread one.
-const lastDefaultStream = 2
+// Native streams that always exist: 0 and legacyStream are the legacy default one;
+// the per-thread one is another stream on another thread.
+const (
+	legacyStream    = 1
+	perThreadStream = 2
+)
 
 // StreamNonBlocking is a stream that does not wait for the legacy default one.
 const StreamNonBlocking = 1

@@ -26,11 +26,7 @@ const noDevice = -1
 func (e *Engine) ImportTensor(view *dlpack.View, taken uint64) (handles.Handle, error) {
 	e.reclaim()
 	e.runFinished()
-	address := view.Address
-	if view.Size == 0 {
-		address = 0 // data may be NULL, and a byte_offset after it means nothing
-	}
-	shared, err := exec.NewTensor(address, int32(view.Device.Type), view.Device.ID, view.Type.Packed(), view.Shape, view.Strides)
+	shared, err := exec.NewTensor(view.Address, int32(view.Device.Type), view.Device.ID, view.Type.Packed(), view.Shape, view.Strides)
 	if err != nil {
 		return 0, err
 	}

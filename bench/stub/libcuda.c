@@ -36,6 +36,7 @@ enum {
   INVALID_DEVICE = 101,
   INVALID_CONTEXT = 201,
   NOT_FOUND = 500,
+  NOT_SUPPORTED = 801,
 };
 
 enum { STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_PARAMETER_BYTES = 32764 };
@@ -232,6 +233,12 @@ result cuKernelGetFunction(void **out, void *kernel) {
   *out = kernel;
   return SUCCESS;
 }
+
+/* It links nothing. */
+result cuLinkCreate_v2(void) { return NOT_SUPPORTED; }
+result cuLinkAddData_v2(void) { return NOT_SUPPORTED; }
+result cuLinkComplete(void) { return NOT_SUPPORTED; }
+result cuLinkDestroy(void) { return NOT_SUPPORTED; }
 
 /* It knows of no kernel before it is asked for one by name. */
 result cuLibraryGetKernelCount(unsigned *count, void *of) {

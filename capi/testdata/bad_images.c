@@ -69,7 +69,7 @@ static void images(void) {
   CHECK(library == 0);
   options.struct_size = 0;
   REFUSED(DLAUNCH_ERROR_ARGUMENT, "struct_size", dlaunch_library_load(BODY, sizeof BODY - 1, &options, &library, &err));
-  options.struct_size = sizeof options - 1;
+  options.struct_size = offsetof(dlaunch_library_options, names) - 1; /* its first version ended there */
   REFUSED(DLAUNCH_ERROR_ARGUMENT, "struct_size", dlaunch_library_load(BODY, sizeof BODY - 1, &options, &library, &err));
 }
 

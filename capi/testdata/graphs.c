@@ -25,9 +25,10 @@ static void find(void *cuda, const char *name, void *to) {
 
 static void open_cuda(void) {
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
-  int (*retain)(handle *, int), (*set_current)(handle);
+  int (*init)(unsigned), (*retain)(handle *, int), (*set_current)(handle);
   handle context;
   CHECK(cuda != NULL);
+  find(cuda, "cuInit", &init);
   find(cuda, "cuDevicePrimaryCtxRetain", &retain);
   find(cuda, "cuCtxSetCurrent", &set_current);
   find(cuda, "cuStreamBeginCapture_v2", &begin_capture);
@@ -36,7 +37,7 @@ static void open_cuda(void) {
   find(cuda, "cuGraphLaunch", &launch_graph);
   find(cuda, "cuGraphExecDestroy", &destroy_exec);
   find(cuda, "cuGraphDestroy", &destroy_graph);
-  CHECK(retain(&context, 0) == 0 && set_current(context) == 0);
+  CHECK(init(0) == 0 && retain(&context, 0) == 0 && set_current(context) == 0);
 }
 
 /* A tensor that has the memory of an array, and closes it when it is deleted. */

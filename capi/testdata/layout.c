@@ -18,6 +18,9 @@ int main(void) {
   FIELD(dlaunch_driver_info_t, kind);
   FIELD(dlaunch_driver_info_t, path);
   FIELD(dlaunch_driver_info_t, reason);
+  SIZE(dlaunch_name);
+  FIELD(dlaunch_name, name);
+  FIELD(dlaunch_name, symbol);
   SIZE(dlaunch_library_options);
   FIELD(dlaunch_library_options, struct_size);
   FIELD(dlaunch_library_options, flags);
@@ -27,6 +30,15 @@ int main(void) {
   FIELD(dlaunch_library_options, jit_values);
   FIELD(dlaunch_library_options, num_jit_options);
   FIELD(dlaunch_library_options, reserved);
+  FIELD(dlaunch_library_options, names);
+  FIELD(dlaunch_library_options, num_names);
+  FIELD(dlaunch_library_options, nvjitlink);
+  SIZE(dlaunch_link_input);
+  FIELD(dlaunch_link_input, struct_size);
+  FIELD(dlaunch_link_input, reserved);
+  FIELD(dlaunch_link_input, data);
+  FIELD(dlaunch_link_input, size);
+  FIELD(dlaunch_link_input, name);
   SIZE(dlaunch_parameter);
   FIELD(dlaunch_parameter, struct_size);
   FIELD(dlaunch_parameter, index);

@@ -17,7 +17,9 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_library_kernel_count, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 0, NULL);
   NO_HANDLE(dlaunch_library_kernel_name, 0, 0, NULL, 9, NULL);
+  NO_HANDLE(dlaunch_library_architectures, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_library_global, 0, -7, NULL, NULL, NULL);
+  NO_HANDLE(dlaunch_library_global_name, 0, 0, NULL, 9, NULL);
   NO_HANDLE(dlaunch_library_close, 0);
   NO_HANDLE(dlaunch_kernel_get, 0, NULL, NULL);
   NO_HANDLE(dlaunch_kernel_prototype, 0, NULL, 9, NULL);
@@ -43,6 +45,8 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_array_write, 0, NULL, 0, 0);
   NO_HANDLE(dlaunch_array_read, 0, NULL, 0, 0);
   NO_HANDLE(dlaunch_array_tensor, 0, NULL);
+  NO_HANDLE(dlaunch_array_view, 0, dtype_of(kDLFloat, 32), 0, NULL, NULL, 0, NULL);
+  NO_HANDLE(dlaunch_array_wait, 0, 0);
   NO_HANDLE(dlaunch_array_export, 0, NULL);
   NO_HANDLE(dlaunch_array_close, 0);
   NO_HANDLE(dlaunch_tensor_close, 0);
@@ -91,6 +95,9 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("out", dlaunch_library_load, "x", 1, NULL, NULL);
   NULL_IS_REFUSED("path", dlaunch_library_load_file, NULL, NULL, &other);
   NULL_IS_REFUSED("out", dlaunch_library_load_file, "x", NULL, NULL);
+  NULL_IS_REFUSED("inputs", dlaunch_link, NULL, 1, NULL, &other);
+  NULL_IS_REFUSED("out", dlaunch_link, NULL, 1, NULL, NULL);
+  NULL_IS_REFUSED("buf", dlaunch_library_architectures, library, NULL, 9, &bytes);
   NULL_IS_REFUSED("out", dlaunch_library_kernel_count, library, NULL);
   NULL_IS_REFUSED("buf", dlaunch_library_kernel_name, library, 0, NULL, 9, &bytes);
   OK(dlaunch_library_kernel_name(library, 0, NULL, 0, NULL, &err));
@@ -113,6 +120,15 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("out", dlaunch_kernel_available_shared_bytes, kernel, 0, 1, 32, NULL);
   NULL_IS_REFUSED("out", dlaunch_kernel_max_cluster_size, kernel, 0, &config, NULL);
   NULL_IS_REFUSED("out", dlaunch_kernel_max_active_clusters, kernel, 0, &config, NULL);
+
+  NULL_IS_REFUSED("arg", dlaunch_kernel_bind, kernel, 0, NULL, &another);
+  CHECK(another == 0);
+  args[0] = arg_float(1);
+  NULL_IS_REFUSED("out", dlaunch_kernel_bind, kernel, 0, args, NULL);
+  args[0] = arg_tensor(NULL, 0);
+  NULL_IS_REFUSED("parameter 1 (x)", dlaunch_kernel_bind, kernel, 1, args, &another);
+  NULL_IS_REFUSED("name", dlaunch_library_bind, library, NULL, args);
+  NULL_IS_REFUSED("arg", dlaunch_library_bind, library, "x", NULL);
 
   args[0] = arg_float(1);
   args[1] = arg_tensor(NULL, 0);
@@ -144,6 +160,9 @@ static void null_pointers(const char *folder) {
   NULL_IS_REFUSED("host", dlaunch_array_write, array, NULL, 16, 0);
   NULL_IS_REFUSED("host", dlaunch_array_read, array, NULL, 16, 0);
   NULL_IS_REFUSED("out", dlaunch_array_tensor, array, NULL);
+  NULL_IS_REFUSED("out", dlaunch_array_view, array, dtype_of(kDLFloat, 32), 1, shape, NULL, 0, NULL);
+  NULL_IS_REFUSED("shape", dlaunch_array_view, array, dtype_of(kDLFloat, 32), 1, NULL, NULL, 0, &new_array);
+  CHECK(new_array == 0);
   NULL_IS_REFUSED("out", dlaunch_array_export, array, NULL);
   NULL_IS_REFUSED("tensor is NULL", dlaunch_tensor_import, NULL, &tensor);
   CHECK(tensor == 0);

@@ -18,6 +18,7 @@ import (
 // A project as small as one can be that has everything build-so looks at.
 var small = map[string]string{
 	"LICENSE":                        "A licence.\n",
+	"LICENSE-third-party":            "Licences of others.\n",
 	"go.mod":                         "module small\n\ngo 1.26\n",
 	"include/dlaunch.h":              "int dlaunch_add(int a, int b);\n",
 	"capi/exports.map":               "DLAUNCH_1 { global: dlaunch_add; local: *; };\n",

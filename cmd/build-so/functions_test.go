@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"soname":  {func(l *library) { l.soname = "libdlaunch.so" }, `soname is "libdlaunch.so"`},
 		"needed":  {func(l *library) { l.needed = append(l.needed, "libcuda.so.1") }, "needs libcuda.so.1"},
-		"size":    {func(l *library) { l.size++ }, "4194305 bytes"},
+		"size":    {func(l *library) { l.size++ }, "5242881 bytes"},
 		"no libc": {func(l *library) { l.glibc = version{} }, "no glibc version"},
 	} {
 		t.Run(name, func(t *testing.T) {

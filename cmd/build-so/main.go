@@ -16,7 +16,7 @@ import (
 
 const (
 	soname  = "libdlaunch.so.1"
-	maxSize = 4 << 20
+	maxSize = 5 << 20
 )
 
 func main() {

@@ -46,19 +46,21 @@ func writeWheel(root, out string, p project, glibc version) (path string, err er
 	}
 	info := "dlaunch-" + p.version + ".dist-info/"
 	for _, text := range []struct{ name, content string }{
-		{"METADATA", fmt.Sprintf("Metadata-Version: 2.4\nName: dlaunch\nVersion: %s\nSummary: %s\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: %s\n", p.version, p.summary, p.python)},
+		{"METADATA", fmt.Sprintf("Metadata-Version: 2.4\nName: dlaunch\nVersion: %s\nSummary: %s\nLicense-Expression: Apache-2.0 AND BSD-3-Clause\nLicense-File: LICENSE\nLicense-File: LICENSE-third-party\nRequires-Python: %s\n", p.version, p.summary, p.python)},
 		{"WHEEL", fmt.Sprintf("Wheel-Version: 1.0\nGenerator: build-so\nRoot-Is-Purelib: false\nTag: %s\n", tag)},
 	} {
 		if err := w.add(info+text.name, []byte(text.content), 0o644); err != nil {
 			return "", err
 		}
 	}
-	licence, err := os.ReadFile(filepath.Join(root, "LICENSE"))
-	if err != nil {
-		return "", err
-	}
-	if err := w.add(info+"licenses/LICENSE", licence, 0o644); err != nil {
-		return "", err
+	for _, name := range []string{"LICENSE", "LICENSE-third-party"} {
+		licence, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return "", err
+		}
+		if err := w.add(info+"licenses/"+name, licence, 0o644); err != nil {
+			return "", err
+		}
 	}
 	record := strings.Join(w.records, "") + info + "RECORD,,\n"
 	if err := w.add(info+"RECORD", []byte(record), 0o644); err != nil {

@@ -55,7 +55,8 @@ type API struct {
 	ContextSynchronize   func() Result           // the current context
 	ContextID            func(context Context) (uint64, Result)
 
-	LibraryLoad        func(image []byte, options []JITOption) (Library, Result) // PTX gets its NUL here
+	LibraryLoad        func(image []byte, options []JITOption) (Library, Result)               // PTX gets its NUL here
+	LibraryLink        func(inputs []LinkInput, options []JITOption) (Library, []byte, Result) // and the cubin; none of the simulator
 	LibraryUnload      func(library Library) Result
 	LibraryKernel      func(library Library, name string) (Kernel, Result)
 	LibraryKernelCount func(library Library) (int, Result)             // 12.4

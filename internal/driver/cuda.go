@@ -14,6 +14,7 @@ func fill(s *symbols) *API {
 	fillLibraries(a, s)
 	fillFunctions(a, s)
 	fillOccupancy(a, s)
+	fillLinker(a, s)
 	fillStreams(a, s)
 	fillMemory(a, s)
 	fillGraphs(a, s)

@@ -101,14 +101,20 @@ func goString(text *byte) string {
 	return string(unsafe.Slice(text, n))
 }
 
-// loadLibrary gives PTX its NUL. The driver copies image and options before it
-// returns (seen with driver 580); what an option points to, it uses later.
-func loadLibrary(load function, image []byte, options []JITOption) (Library, Result) {
-	image = append(bytes.Clone(image), 0)
+// jitArrays gives options as the driver takes them, in memory that is never none.
+func jitArrays(options []JITOption) ([]int32, []uint64) {
 	ids, values := make([]int32, len(options)+1), make([]uint64, len(options)+1)
 	for i, o := range options {
 		ids[i], values[i] = o.ID, o.Value
 	}
+	return ids, values
+}
+
+// loadLibrary gives PTX its NUL. The driver copies image and options before it
+// returns (seen with driver 580); what an option points to, it uses later.
+func loadLibrary(load function, image []byte, options []JITOption) (Library, Result) {
+	image = append(bytes.Clone(image), 0)
+	ids, values := jitArrays(options)
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
 	pinner.Pin(&image[0])

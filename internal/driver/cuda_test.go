@@ -48,6 +48,9 @@ var calls = map[string]call{
 	"LibraryLoad": {func(a *API) []any {
 		return two(a.LibraryLoad([]byte(".version 8.0"), []JITOption{{ID: 5, Value: anAddress}, {ID: 6, Value: 4096}}))
 	}, "cuLibraryLoadData", []uint64{2, 5, anAddress, 6, 4096, 0, 0, 0}, ".version 8.0", []any{Library(anAddress)}},
+	"LibraryLink": {func(a *API) []any {
+		return three(a.LibraryLink([]LinkInput{{LinkPTX, []byte("PTX"), "a.ptx"}, {LinkArchive, []byte("!<arch>\n"), "b.a"}}, []JITOption{{ID: 5, Value: 77}, {ID: 0, Value: 32}}))
+	}, "cuLibraryLoadData", []uint64{0, 0, 0, 0, 0, 0, 0, 0}, "2 0=32 1,4,a.ptx,0 4,8,b.a,10", []any{Library(anAddress), []byte("2 0=32 1,4,a.ptx,0 4,8,b.a,10")}},
 	"LibraryUnload":      {answered(func(a *API) Result { return a.LibraryUnload(anAddress) }), "cuLibraryUnload", []uint64{anAddress}, "", nil},
 	"LibraryKernel":      {func(a *API) []any { return two(a.LibraryKernel(anAddress, "saxpy")) }, "cuLibraryGetKernel", []uint64{anAddress}, "saxpy", []any{Kernel(5)}},
 	"LibraryKernelCount": {func(a *API) []any { return two(a.LibraryKernelCount(anAddress)) }, "cuLibraryGetKernelCount", []uint64{anAddress}, "", []any{4}},
@@ -167,7 +170,7 @@ func TestMissingOptionalFunctions(t *testing.T) {
 		"cuKernelGetFunction (12.0)", "cuKernelGetLibrary (12.5)",
 		"cuOccupancyAvailableDynamicSMemPerBlock (10.2)", "cuOccupancyMaxActiveBlocksPerMultiprocessor (6.5)",
 		"cuOccupancyMaxActiveClusters (11.7)", "cuOccupancyMaxPotentialClusterSize (11.7)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
-		"cuLibraryGetKernelCount (12.4)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
+		"cuLibraryGetKernelCount (12.4)", "cuLinkAddData_v2 (6.5)", "cuLinkComplete (5.5)", "cuLinkCreate_v2 (6.5)", "cuLinkDestroy (5.5)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
 		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
 		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",
 		"cuStreamBeginCapture_v2 (10.1)", "cuStreamEndCapture (10.0)", "cuGraphInstantiateWithFlags (11.4)", "cuGraphLaunch (10.0)",

@@ -14,8 +14,13 @@ import (
 // buildStub compiles a variant of testdata/libcuda_stub.c, and gives its path.
 func buildStub(t *testing.T, defines ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "libcuda.so.1")
-	args := append([]string{"-Wall", "-Werror", "-shared", "-fPIC", "-o", path, "testdata/libcuda_stub.c"}, defines...)
+	return buildLibrary(t, "libcuda_stub.c", "libcuda.so.1", defines...)
+}
+
+func buildLibrary(t *testing.T, source, name string, defines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	args := append([]string{"-Wall", "-Werror", "-shared", "-fPIC", "-o", path, "testdata/" + source}, defines...)
 	output, err := exec.Command("gcc", args...).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return path

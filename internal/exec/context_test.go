@@ -57,7 +57,7 @@ func TestDefaultStreamsAreTheCurrentContexts(t *testing.T) {
 			current, in := exectest.Entered()
 			require.Equal(t, c.current, current)
 			require.Equal(t, c.in, in)
-			require.Equal(t, !c.asked, array.Use().Anywhere)
+			require.Equal(t, !c.asked, array.Use().More)
 		})
 	}
 }

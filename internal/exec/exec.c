@@ -33,11 +33,11 @@ static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width)
   return (int64_t)value;
 }
 
-static __attribute__((noinline)) int32_t put_argument(dl_pack *pack, const dl_step *step, uint32_t index,
-                                                      const dlaunch_arg *arg, dl_fault *fault) {
+__attribute__((noinline)) int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index,
+                                                  const dlaunch_arg *arg, dl_fault *fault) {
   uint8_t *to = pack->params + step->offset;
   int32_t reason = DL_KIND;
-  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT;
+  const uint32_t marks = DLAUNCH_IN | DLAUNCH_OUT | DLAUNCH_WHOLE;
   if (__builtin_expect(arg->flags & ~marks, 0)) return dl_refuse(fault, DL_FLAGS, -1, arg->flags & ~marks, 0);
   if (is_tensor(arg)) {
     if (step->op == DL_OP_TENSOR || step->format == DL_FORMAT_ADDRESS) {
@@ -117,14 +117,18 @@ static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args
   if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
   if (program->has_constants) memcpy(pack->params, program->params, program->params_size);
   for (uint32_t i = 0; i < program->num_sizes; i++) {
-    pack->sizes[i] = -1;
-    __asm__("" ::: "memory"); /* a few words: no call of memset */
+    pack->sizes[i] = program->sizes[i];
+    __asm__("" ::: "memory"); /* a few words: no call of memcpy */
   }
   uint16_t short_way = pack->ranges == NULL && !pack->checks_pointers ? DL_PLAIN : 0;
+  if (__builtin_expect(pack->kernel->use != NULL, 0)) {
+    pack->has_arrays = true;
+    dl_remember_stream(pack->kernel->use, pack->stream);
+  }
   for (uint32_t i = 0; i < num_args; i++) {
     const dl_step *step = &program->steps[i];
     if (step->flags & short_way && dl_put_plain(pack, step, &args[i])) continue;
-    int32_t reason = put_argument(pack, step, i, &args[i], fault);
+    int32_t reason = dl_put_argument(pack, step, i, &args[i], fault);
     if (__builtin_expect(reason != DL_OK, 0)) {
       fault->argument = (int32_t)i;
       return reason;
@@ -276,6 +280,7 @@ static int32_t choose_device(const dlaunch_config *config, int32_t tensors, uint
 /* The device of the first tensor that decides it. One that does not exist is for
  * dl_put_tensor to refuse. */
 static int32_t device_of_tensors(const dl_program *program, const dlaunch_arg *args, uint32_t num_args) {
+  if (program->device >= 0) return program->device;
   for (uint32_t i = 0; i < num_args && i < program->num_steps; i++) {
     const DLTensor *t;
     uint64_t flags;
@@ -333,10 +338,11 @@ static bool borrow_context(int32_t device, void **former, bool *other) {
 
 /* A default stream of a context that is not the primary one cannot be asked later
  * whether it has passed: so its arrays wait for all. */
-static __attribute__((noinline)) void used_elsewhere(const request *r) {
+static __attribute__((noinline)) void used_elsewhere(const dl_pack *pack, const request *r) {
+  if (pack->kernel->use != NULL) atomic_fetch_or(&pack->kernel->use->elsewhere, DL_MORE_STREAMS);
   for (uint32_t i = 0; i < r->num_args; i++) {
     dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
-    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->streams, DL_SEVERAL_STREAMS);
+    if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->owner->elsewhere, DL_MORE_STREAMS);
   }
 }
 
@@ -372,7 +378,7 @@ static int32_t launch_in_context(const dl_pack *pack, const dl_launch_config *co
   }
   void *former = NULL;
   bool other = false, borrowed = borrow_context(device, &former, &other);
-  if (__builtin_expect(other, 0)) used_elsewhere(r);
+  if (__builtin_expect(other, 0)) used_elsewhere(pack, r);
   dl_this_thread->lacks_context = borrowed;
   int32_t code = launch_here(config, function, extra, r->held);
   if (borrowed) driver->ctx_set_current(former);
@@ -442,15 +448,19 @@ static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault
 
 /* Scratch on the stack: a frame that is not written costs nothing, but most
  * kernels need not even reserve the large one. */
-#define WITH_STACK(name, bytes)                                                                                   \
-  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {     \
-    _Alignas(16) uint8_t params[bytes];                                                                           \
-    int64_t sizes[DL_MAX_SIZES];                                                                                  \
-    dl_pack pack = {                                                                                              \
-        .kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .stream = 0, .device = -1};    \
-    if (r->config != NULL) pack.stream = r->config->stream;                                                       \
-    if (dl_the_driver.memory_size != 0) pack.ranges = alloca((kernel->program.num_steps + 1) * sizeof(dl_range)); \
-    return check_and_launch(&pack, r, fault);                                                                     \
+#define WITH_STACK(name, bytes)                                                                                      \
+  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {        \
+    _Alignas(16) uint8_t params[bytes];                                                                              \
+    int64_t sizes[DL_MAX_SIZES];                                                                                     \
+    const dl_program *p = &kernel->program;                                                                          \
+    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .device = p->device}; \
+    if (r->config != NULL) pack.stream = r->config->stream;                                                          \
+    if (dl_the_driver.memory_size != 0) {                                                                            \
+      pack.ranges = alloca((p->num_steps + p->num_ranges + 1) * sizeof(dl_range));                                   \
+      for (; pack.num_ranges < p->num_ranges; pack.num_ranges++)                                                     \
+        pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];                                                   \
+    }                                                                                                                \
+    return check_and_launch(&pack, r, fault);                                                                        \
   }
 WITH_STACK(with_small_stack, SMALL_PARAMS)
 WITH_STACK(with_large_stack, LARGE_PARAMS)

@@ -19,6 +19,7 @@ static dl_kernel *make_kernel(void *function, uint32_t devices, size_t program_b
 	memset(k, 0, before);
 	k->limits = (dl_limits *)(k + 1);
 	k->function = function;
+	k->program.device = -1;
 	return k;
 }
 static uint8_t *behind(dl_kernel *k, uint32_t devices) { return (uint8_t *)(k->limits + devices); }
@@ -32,10 +33,12 @@ static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
 }
 static void set_shared(dl_kernel *k, uint32_t device, uint32_t bytes) { atomic_store(&k->limits[device].shared, bytes); }
 static void set_context(uint32_t device, void *context) { atomic_store(&dl_the_driver.contexts[device], context); }
-static void never_launched(dl_tensor *t) { atomic_store(&t->stream, DL_NO_STREAM); }
-static uint64_t launched_on(dl_tensor *t) { return atomic_load(&t->stream); }
-static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->streams); }
-static void left_our_hands(dl_tensor *t) { atomic_fetch_or(&t->streams, DL_SEVERAL_STREAMS); }
+static void never_launched(dl_tensor *t) {
+	for (int i = 0; i < DL_KNOWN_STREAMS; i++) atomic_store(&t->streams[i], DL_NO_STREAM);
+}
+static uint64_t launched_on(dl_tensor *t, int i) { return atomic_load(&t->streams[i]); }
+static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->elsewhere); }
+static void left_our_hands(dl_tensor *t) { atomic_fetch_or(&t->elsewhere, DL_LEFT); }
 // malloc that may fail: cgo's own ends the process.
 static void *allocate(size_t bytes) { return calloc(1, bytes); }
 static void *at(uintptr_t address) { return (void *)address; }
@@ -43,6 +46,7 @@ static void *at(uintptr_t address) { return (void *)address; }
 import "C"
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -101,7 +105,7 @@ type Kernel struct{ c *C.dl_kernel }
 
 // NewKernel copies a program into C memory.
 func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error) {
-	bytes := bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
+	bytes := bytesOf(program.known()) + program.Bound.bytes() + bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
 	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices), C.size_t(bytes))
 	if k == nil {
 		return nil, outOfMemory()
@@ -118,7 +122,13 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	p.derived = (*C.dl_derived)(place(&to, program.Derived))
 	p.terms = (*C.dl_term)(place(&to, program.Terms))
 	p.params = (*C.uint8_t)(place(&to, program.Params))
-	return &Kernel{k}, nil
+	p.sizes = (*C.int64_t)(place(&to, program.known()))
+	made := &Kernel{k}
+	if err := made.setBound(program.Bound, &to); err != nil {
+		made.Free()
+		return nil, err
+	}
+	return made, nil
 }
 
 func bytesOf[T any](slice []T) uintptr {
@@ -175,7 +185,10 @@ func (k *Kernel) SetShared(device int, bytes uint32) {
 func (k *Kernel) Function() uintptr { return uintptr(k.c.function) }
 
 // Free gives the memory back: after Unpublish, in a function given to Retire.
-func (k *Kernel) Free() { C.free(unsafe.Pointer(k.c)) }
+func (k *Kernel) Free() {
+	C.free(unsafe.Pointer(k.c.use))
+	C.free(unsafe.Pointer(k.c))
+}
 
 // Tensor is an array or imported tensor as launches see it: a DLTensor in C
 // memory, with its shape and strides behind it.
@@ -193,6 +206,7 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strid
 	t.tensor.device.device_id = C.int32_t(device)
 	*(*uint32)(unsafe.Pointer(&t.tensor.dtype)) = dtype
 	t.tensor.ndim = C.int32_t(rank)
+	t.owner = t
 	C.never_launched(t)
 	if rank == 0 {
 		return &Tensor{t}, nil
@@ -216,23 +230,33 @@ func (t *Tensor) Publish(handle uint64) error { return publish(handle, &t.c.obje
 // Address is where the DLTensor is, until Free.
 func (t *Tensor) Address() uint64 { return uint64(uintptr(unsafe.Pointer(&t.c.tensor))) }
 
-// Use says where a tensor was launched: nowhere, on one stream (as the caller gave
-// it), or where nobody can tell any more.
+// ViewOf lets an array's tensor remember where this one is launched: before Publish.
+// The array's lives as long as this.
+func (t *Tensor) ViewOf(owner *Tensor) { t.c.owner = owner.c }
+
+// Use says where a tensor and its views were launched.
 type Use struct {
-	Nowhere, Anywhere bool
-	Peers             bool // kernels of other devices too
-	Stream            uint64
+	Streams []uint64 // as the callers gave them
+	More    bool     // on others too
+	Peers   bool     // by kernels of other devices too
+	Left    bool     // others had it, who launch on streams of their own
 }
 
 // Use reads it.
 func (t *Tensor) Use() Use {
-	stream := uint64(C.launched_on(t.c))
+	var use Use
+	for i := range C.int(C.DL_KNOWN_STREAMS) {
+		if stream := uint64(C.launched_on(t.c, i)); stream != math.MaxUint64 {
+			use.Streams = append(use.Streams, stream)
+		}
+	}
 	elsewhere := C.launched_elsewhere(t.c)
-	return Use{Nowhere: stream == 1<<64-1, Anywhere: elsewhere != 0, Peers: elsewhere&C.DL_OTHER_DEVICES != 0, Stream: stream}
+	use.More, use.Peers, use.Left = elsewhere&C.DL_MORE_STREAMS != 0, elsewhere&C.DL_OTHER_DEVICES != 0, elsewhere&C.DL_LEFT != 0
+	return use
 }
 
 // Leave says that others use the tensor too, on streams of their own.
-func (t *Tensor) Leave() { C.left_our_hands(t.c) }
+func (t *Tensor) Leave() { C.left_our_hands(t.c.owner) }
 
 // Free gives the memory back, as Kernel.Free does.
 func (t *Tensor) Free() { C.free(unsafe.Pointer(t.c)) }

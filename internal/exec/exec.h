@@ -37,7 +37,7 @@ typedef struct dl_launch_config { /* CUlaunchConfig of cuda.h 12.0: 56 bytes */
   uint32_t num_attributes;
 } dl_launch_config;
 
-enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64 };
+enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64, DL_KNOWN_STREAMS = 4 };
 
 typedef struct dl_driver {
   int32_t (*launch)(const dl_launch_config *, void *function, void **params, void **extra);
@@ -147,6 +147,11 @@ typedef struct dl_program {
   const dl_dim *dims;
   const dl_derived *derived;
   const dl_term *terms;
+  /* what bound arguments left, with their bytes in params */
+  const int64_t *sizes;          /* the value of each size; -1 if a launch gives it */
+  const struct dl_range *ranges; /* of bound tensors */
+  uint32_t num_ranges;
+  int32_t device; /* of bound tensors; -1 */
 } dl_program;
 
 /* ---- what handles of the hot path stand for: published in C, read lock-free */
@@ -159,22 +164,25 @@ typedef struct dl_kernel {
   dl_object object;
   void *function; /* CUkernel or CUfunction */
   dl_program program;
-  dl_limits *limits; /* one for each device */
+  dl_limits *limits;     /* one for each device */
+  struct dl_tensor *use; /* where it was launched, for all tensors that are bound to it; NULL without */
 } dl_kernel;
 
 typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
   dl_object object;
   DLTensor tensor;
-  uint64_t flags;           /* DLPACK_FLAG_BITMASK_* */
-  _Atomic uint64_t stream;  /* the first that it was launched on, as the caller gave it; DL_NO_STREAM */
-  _Atomic uint32_t streams; /* DL_SEVERAL_STREAMS, DL_OTHER_DEVICES */
+  uint64_t flags;          /* DLPACK_FLAG_BITMASK_* */
+  struct dl_tensor *owner; /* whose memory it shows, and which remembers where that is used: itself, but of a view */
+  _Atomic uint64_t streams[DL_KNOWN_STREAMS]; /* on which it was launched, as the caller gave them; DL_NO_STREAM */
+  _Atomic uint32_t elsewhere;                 /* DL_MORE_STREAMS, DL_OTHER_DEVICES, DL_LEFT */
 } dl_tensor;
 
 #define DL_NO_STREAM UINT64_MAX
 
 enum {
-  DL_SEVERAL_STREAMS = 1, /* it was launched on another stream too, or left our hands */
-  DL_OTHER_DEVICES = 2,   /* a kernel of another device may use it (@peer) */
+  DL_MORE_STREAMS = 1,  /* it was launched on others too, for which there was no room */
+  DL_OTHER_DEVICES = 2, /* a kernel of another device may use it (@peer) */
+  DL_LEFT = 4,          /* it was in other hands, which have streams of their own */
 };
 
 typedef struct dl_stream {
@@ -211,6 +219,8 @@ enum dl_reason {
   DL_LAYOUT,    /* axis; found, wanted: strides in elements */
   DL_OVERLAP,   /* axis; found: the stride of an output that writes one place twice */
   DL_NULL_DATA, /* NULL data with elements */
+  DL_CROOKED,   /* the address of shape or strides is no multiple of 8 */
+  DL_REACH,     /* found: the address from which elements lie past the end of memory */
   DL_ALIGNMENT, /* found: the address; wanted: bytes */
   DL_READ_ONLY,
   DL_DEVICE_TYPE,      /* found: DLDeviceType that this driver cannot reach */
@@ -254,6 +264,8 @@ static inline int32_t dl_refuse(dl_fault *fault, int32_t reason, int32_t axis, i
   fault->wanted = wanted;
   return reason;
 }
+
+enum { DL_BOUND = 1u << 31 }; /* of an argument's number: it is that of a parameter, which is bound */
 
 typedef struct dl_range { /* what an argument lets a kernel touch: for the simulator */
   uint32_t argument;
@@ -308,6 +320,20 @@ typedef struct dl_configured {
   dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
 } dl_configured;
 int32_t dl_configure(uint64_t kernel, const dlaunch_config *config, int32_t device, dl_configured *to, dl_fault *fault);
+
+/*
+ * dl_bind packs one argument for good: what a launch would write of it goes to
+ * params and sizes, copies of the program's, and *bound. parameter is its number
+ * in reports.
+ */
+typedef struct dl_bound {
+  int32_t device; /* of all bound tensors; -1 */
+  uint32_t num_ranges;
+  dl_range range;
+  int64_t strides[DL_MAX_RANK]; /* of the tensor, in elements */
+} dl_bound;
+int32_t dl_bind(const dl_kernel *kernel, uint32_t step, uint32_t parameter, const dlaunch_arg *arg, uint8_t *params,
+                int64_t *sizes, dl_bound *bound, dl_fault *fault);
 
 /* ---- publishing and closing what launches read (slots.c, section.c; hot.h) */
 
@@ -382,6 +408,7 @@ typedef struct dl_pack {
   uint32_t num_ranges;
   bool checks_pointers;
 } dl_pack;
+int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 /* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault);

@@ -37,6 +37,12 @@ int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *
 
 static uint64_t item_bits(DLDataType dtype) { return (uint64_t)dtype.bits * dtype.lanes; }
 
+/* Whether a float of less than two bytes has the bits that its code says. */
+static bool is_known_width(DLDataType dtype) {
+  if (dtype.code < kDLFloat8_e3m4 || dtype.code > kDLFloat4_e2m1fn) return true;
+  return dtype.bits == (dtype.code <= kDLFloat8_e8m0fnu ? 8 : dtype.code <= kDLFloat6_e3m2fn ? 6 : 4);
+}
+
 /* What an element takes in memory: types of less than a byte are packed, unless
  * the producer says that they are padded. */
 static uint64_t stored_bits(DLDataType dtype, uint64_t flags) {
@@ -50,16 +56,17 @@ static uint32_t packed_dtype(DLDataType dtype) {
 
 /*
  * Walks the axes in the order in which they ought to lie in memory, innermost
- * first. *empty tells of a zero extent: then strides mean nothing.
+ * first, and says whether they do. *elements is 0 if any extent is: then strides
+ * mean nothing.
  */
-static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t, bool *empty, int64_t *elements,
+static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t, int64_t *elements, bool *in_order,
                            dl_fault *fault) {
   bool fortran = step->flags & DL_FORTRAN, strided = step->flags & DL_STRIDED;
   int32_t leading = t->ndim - step->rank;
   const dl_dim *dims = pack->kernel->program.dims + step->dims;
   int64_t contiguous = 1, bad_found = 0, bad_wanted = 0;
   int32_t bad = -1;
-  *empty = false;
+  bool empty = false;
   for (int32_t n = 0; n < t->ndim; n++) {
     int32_t axis = fortran ? n : t->ndim - 1 - n;
     int64_t extent = t->shape[axis], wanted;
@@ -85,13 +92,14 @@ static int32_t check_shape(dl_pack *pack, const dl_step *step, const DLTensor *t
       bad_wanted = contiguous;
     }
     if (extent == 0) {
-      *empty = true;
+      empty = true;
     } else if (__builtin_mul_overflow(contiguous, extent, &contiguous)) {
       return dl_refuse(fault, DL_OVERFLOW, axis, extent, 0);
     }
   }
-  *elements = *empty ? 0 : contiguous;
-  if (bad >= 0 && !strided && !*empty) return dl_refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
+  *elements = empty ? 0 : contiguous;
+  *in_order = bad < 0 || t->strides == NULL;
+  if (bad >= 0 && !strided && !empty) return dl_refuse(fault, DL_LAYOUT, bad, bad_found, bad_wanted);
   return DL_OK;
 }
 
@@ -129,28 +137,30 @@ static int32_t check_overlap(const DLTensor *t, dl_fault *fault) {
   }
 }
 
-/* Adds an axis's reach, and stops far beyond all memory, whatever an item's size is:
- * strides are a stranger's numbers. */
-static void extend(__int128 *elements, __int128 reach) {
-  const __int128 most = (__int128)1 << 70;
-  *elements += reach;
-  if (*elements > most) *elements = most;
-  if (*elements < -most) *elements = -most;
-}
-
-/* The bytes that hold every element: [low, high) around the first one. */
-static void extent_bytes(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, dl_range *range) {
-  __int128 bits = (__int128)stored_bits(t->dtype, flags), first = 0, last = 0;
+/*
+ * The bytes that hold every element: [low, high) around the first one. False if
+ * they lead past the end of memory: shape and strides are a stranger's numbers.
+ * Package dlpack's View draws the same line.
+ */
+static bool span(const DLTensor *t, uint64_t flags, uint64_t address, int64_t elements, bool in_order,
+                 dl_range *range) {
   range->data = range->low = range->high = address;
-  if (elements == 0) return;
-  if (t->strides == NULL) last = elements - 1;
-  for (int32_t axis = 0; t->strides != NULL && axis < t->ndim; axis++) {
-    __int128 reach = (__int128)t->strides[axis] * (t->shape[axis] - 1);
-    extend(reach < 0 ? &first : &last, reach);
+  if (elements == 0) return true;
+  uint64_t bits = stored_bits(t->dtype, flags);
+  unsigned __int128 below = 0, above = in_order ? (uint64_t)elements - 1 : 0;
+  for (int32_t axis = 0; !in_order && axis < t->ndim; axis++) {
+    int64_t stride = t->strides[axis];
+    unsigned __int128 *side = stride < 0 ? &below : &above;
+    *side += (unsigned __int128)(stride < 0 ? -(uint64_t)stride : (uint64_t)stride) * (uint64_t)(t->shape[axis] - 1);
+    if (*side > INT64_MAX) return false;
   }
-  __int128 low = address + (first * bits - 7) / 8, high = address + ((last + 1) * bits + 7) / 8;
-  range->low = low > 0 ? (uint64_t)low : 0;
-  range->high = high < (__int128)UINT64_MAX ? (uint64_t)high : UINT64_MAX;
+  below = (below * bits + 7) / 8;
+  above = ((above + 1) * bits + 7) / 8;
+  unsigned __int128 all = ((unsigned __int128)(uint64_t)elements * bits + 7) / 8;
+  if (below > address || above > UINT64_MAX - address || above > INT64_MAX || all > INT64_MAX) return false;
+  range->low = address - (uint64_t)below;
+  range->high = address + (uint64_t)above;
+  return true;
 }
 
 /* On the simulator: memory that is not the device's, and is used in place. */
@@ -220,25 +230,32 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   }
   if (t->ndim > DL_MAX_RANK) return dl_refuse(fault, DL_RANK, -1, t->ndim, DL_MAX_RANK);
   if (t->ndim > 0 && t->shape == NULL) return dl_refuse(fault, DL_NULL, 0, 0, 0);
+  if (t->ndim > 0 && dl_is_crooked(t)) return dl_refuse(fault, DL_CROOKED, -1, 0, 0);
 
-  bool empty;
+  bool in_order;
   int64_t elements;
-  reason = check_shape(pack, step, t, &empty, &elements, fault);
+  reason = check_shape(pack, step, t, &elements, &in_order, fault);
   if (reason != DL_OK) return reason;
 
   uint64_t address = (uint64_t)(uintptr_t)t->data;
-  if (address != 0) address += t->byte_offset;
-  if (address == 0 && !empty) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
+  if (address == 0 && elements != 0) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
   uint64_t item = (item_bits(t->dtype) + 7) / 8;
-  if (item == 0) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  if (item == 0 || !is_known_width(t->dtype)) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
+  dl_range range;
+  if (address != 0 && __builtin_add_overflow(address, t->byte_offset, &address)) {
+    return dl_refuse(fault, DL_REACH, -1, (int64_t)(uintptr_t)t->data, 0);
+  }
+  if (!span(t, flags, address, elements, in_order, &range)) {
+    return dl_refuse(fault, DL_REACH, -1, (int64_t)address, 0);
+  }
   uint64_t align = (item & (item - 1)) == 0 && item <= 16 ? item : 1;
   if (step->align > align) align = step->align;
-  if (!empty && (address & (align - 1)) != 0)
+  if (elements != 0 && (address & (align - 1)) != 0)
     return dl_refuse(fault, DL_ALIGNMENT, -1, (int64_t)address, (int64_t)align);
 
   bool written = step->flags & DL_WRITTEN || arg->flags & DLAUNCH_OUT;
   if (written && flags & DLPACK_FLAG_BITMASK_READ_ONLY) return dl_refuse(fault, DL_READ_ONLY, -1, 0, 0);
-  if (written && t->strides != NULL && step->flags & DL_STRIDED && !empty) {
+  if (written && t->strides != NULL && step->flags & DL_STRIDED && elements != 0) {
     reason = check_overlap(t, fault);
     if (reason != DL_OK) return reason;
   }
@@ -247,9 +264,10 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (reason != DL_OK) return reason;
 
   if (arg->kind == DLAUNCH_ARG_HANDLE) {
-    dl_remember_stream(pack, dl_owner_of(t));
+    pack->has_arrays = true;
+    dl_remember_stream(dl_owner_of(t), pack->stream);
     if (__builtin_expect(step->flags & DL_PEER, 0)) {
-      atomic_fetch_or_explicit(&dl_owner_of(t)->streams, DL_OTHER_DEVICES, memory_order_relaxed);
+      atomic_fetch_or_explicit(&dl_owner_of(t)->owner->elsewhere, DL_OTHER_DEVICES, memory_order_relaxed);
     }
   }
   if (__builtin_expect(step->form == DL_FORM_POINTER, 1)) {
@@ -259,10 +277,10 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
     if (reason != DL_OK) return reason;
   }
   if (pack->ranges == NULL && !pack->checks_pointers) return DL_OK;
-  dl_range range = {.argument = index, .dtype = dtype};
+  range.argument = index;
+  range.dtype = dtype;
   range.flags = (step->flags & (DL_READ | DL_WRITTEN)) | (arg->flags & DLAUNCH_IN ? DL_READ : 0) |
                 (arg->flags & DLAUNCH_OUT ? DL_WRITTEN : 0);
-  extent_bytes(t, flags, address, elements, &range);
   if (pack->ranges != NULL) pack->ranges[pack->num_ranges++] = range;
   if (!pack->checks_pointers || is_of_host(address)) return DL_OK;
   return dl_check_pointer(&range, &t->device, step->flags & DL_PEER, fault);

@@ -99,6 +99,14 @@ type Program struct {
 	Derived []Derived
 	Terms   []Term
 	Sizes   int // how many size variables
+	Bound   *Bound
+}
+
+// Bound is what bound arguments left in a program, with their bytes in Params.
+type Bound struct {
+	Sizes  []int64 // the value of each size; -1 if a launch gives it
+	Ranges []Range // of tensors; the simulator's
+	Device int32   // of tensors; -1
 }
 
 // Limits are what a launch on one device is checked against.
@@ -166,8 +174,12 @@ const (
 
 	CheckPointers = C.DLAUNCH_CHECK_POINTERS
 
-	ArgIn  = C.DLAUNCH_IN
-	ArgOut = C.DLAUNCH_OUT
+	ArgIn    = C.DLAUNCH_IN
+	ArgOut   = C.DLAUNCH_OUT
+	ArgWhole = C.DLAUNCH_WHOLE
+
+	ParameterBound = C.DLAUNCH_BOUND // of Parameter.Mode
+	BoundArgument  = C.DL_BOUND      // of Range.Argument
 )
 
 // Reason says why a launch was refused; exec.h explains each and its numbers.
@@ -198,6 +210,8 @@ const (
 	Layout          Reason = C.DL_LAYOUT
 	Overlap         Reason = C.DL_OVERLAP
 	NullData        Reason = C.DL_NULL_DATA
+	Crooked         Reason = C.DL_CROOKED
+	Reach           Reason = C.DL_REACH
 	Alignment       Reason = C.DL_ALIGNMENT
 	ReadOnly        Reason = C.DL_READ_ONLY
 	DeviceType      Reason = C.DL_DEVICE_TYPE

@@ -95,10 +95,9 @@ func (p *parser) bodyDirective() error {
 		p.advance()
 		return p.registers()
 	case ".local", ".shared", ".param", ".const", ".global":
-		return p.variables(false, &p.body.function.Variables)
+		return p.variables(Linkage{}, &p.body.function.Variables)
 	case ".extern", ".visible", ".weak":
-		extern := p.linkage()
-		return p.variables(extern, &p.body.function.Variables)
+		return p.variables(p.linkage(), &p.body.function.Variables)
 	case ".loc":
 		return p.loc()
 	case ".file":

@@ -17,6 +17,7 @@ type Image struct {
 	Version Version
 	Target  string // "sm_75", "sm_90a"
 	Entries []Entry
+	Globals []string // .global and .const variables
 }
 
 // Entry is one kernel.
@@ -89,6 +90,10 @@ func (s *scanner) directive() error {
 		}
 	case s.take(".entry"):
 		return s.entry()
+	case s.take(".extern"):
+		_ = s.take(".global") || s.take(".const") // another text's
+	case s.take(".global"), s.take(".const"):
+		s.globals()
 	case s.token.is("{"):
 		s.skipBraces()
 		s.advance()
@@ -132,6 +137,21 @@ func (s *scanner) entry() error {
 	}
 	s.image.Entries = append(s.image.Entries, entry)
 	return nil
+}
+
+// globals notes the names in `.align 4 .b8 a[8] = {…}, b;` after the space.
+func (s *scanner) globals() {
+	for named := false; !s.token.is(";") && s.token.kind != endOfText; s.advance() {
+		switch {
+		case s.token.is("{"):
+			s.skipBraces()
+		case s.token.is(","):
+			named = false
+		case s.token.kind == word && !named:
+			named = true
+			s.image.Globals = append(s.image.Globals, s.token.text)
+		}
+	}
 }
 
 // extents reads one to three numbers; those left out are 1.

@@ -163,8 +163,8 @@ func (l *lexer) skipBraces() {
 	}
 }
 
-// sourceLine gives the text of a line, for messages.
-func sourceLine(text string, line int) string {
+// Line gives the text of a line, for messages.
+func Line(text string, line int) string {
 	start := 0
 	for n := 1; n < line && start < len(text); start++ {
 		if text[start] == '\n' {
@@ -190,7 +190,7 @@ const mostQuoted = 120
 func failure(text string, line int, format string, args ...any) *status.Error {
 	err := status.Errorf(status.Image, format, args...)
 	said := status.Errorf(status.Image, "PTX line %d: %s", line, err.Message)
-	if source := sourceLine(text, line); source != "" {
+	if source := Line(text, line); source != "" {
 		said.Message += ": `" + source + "`"
 	}
 	return said

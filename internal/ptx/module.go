@@ -8,14 +8,18 @@ type Module struct {
 	Functions []Function // entries and functions in order; a prototype has no Defined
 }
 
+// Linkage says who sees a name of the module. One without any of these is the
+// text's own.
+type Linkage struct{ Extern, Visible, Weak bool }
+
 // Variable is memory with a name: of the module, or of one function.
 type Variable struct {
-	Name    string
-	Space   string // ".global", ".const", ".shared", ".local", ".param"
-	Type    string
-	Size    uint64 // in bytes; 0 for `.extern .shared s[]`
-	Align   uint64
-	Extern  bool
+	Name  string
+	Space string // ".global", ".const", ".shared", ".local", ".param"
+	Type  string
+	Size  uint64 // in bytes; 0 for `.extern .shared s[]`
+	Align uint64
+	Linkage
 	Unsized bool
 	Initial []Initial // from the beginning; the rest is 0
 	Line    int
@@ -32,7 +36,9 @@ type Initial struct {
 
 // Function is an .entry or a .func.
 type Function struct {
-	Name         string
+	Name string
+	Linkage
+	Input        string // of Link: the text it is from
 	Line         int
 	Entry        bool
 	Defined      bool

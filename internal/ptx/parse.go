@@ -57,21 +57,24 @@ func (p *parser) name(what string) (string, error) {
 	return name, nil
 }
 
-// linkage passes .visible and its like.
-func (p *parser) linkage() (extern bool) {
+// linkage reads .visible and its like.
+func (p *parser) linkage() (l Linkage) {
 	for {
 		switch {
 		case p.take(".extern"):
-			extern = true
-		case p.take(".visible"), p.take(".weak"), p.take(".common"):
+			l.Extern = true
+		case p.take(".visible"):
+			l.Visible = true
+		case p.take(".weak"), p.take(".common"):
+			l.Weak = true
 		default:
-			return extern
+			return l
 		}
 	}
 }
 
 func (p *parser) statement() error {
-	extern := p.linkage()
+	linkage := p.linkage()
 	switch p.token.text {
 	case ".version", ".target":
 		target := p.token.text == ".target"
@@ -89,12 +92,12 @@ func (p *parser) statement() error {
 		return nil
 	case ".entry":
 		p.advance()
-		return p.function(true)
+		return p.function(true, linkage)
 	case ".func":
 		p.advance()
-		return p.function(false)
+		return p.function(false, linkage)
 	case ".global", ".const", ".shared":
-		return p.variables(extern, &p.module.Variables)
+		return p.variables(linkage, &p.module.Variables)
 	case ".file":
 		return p.file()
 	case ".loc":
@@ -175,8 +178,8 @@ func (p *parser) section() error {
 }
 
 // function reads an .entry or .func after that word.
-func (p *parser) function(entry bool) error {
-	f := Function{Entry: entry}
+func (p *parser) function(entry bool, linkage Linkage) error {
+	f := Function{Entry: entry, Linkage: linkage}
 	var err error
 	if !entry && p.take("(") {
 		if f.Returns, err = p.params(); err != nil {

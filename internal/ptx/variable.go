@@ -3,8 +3,8 @@ package ptx
 import "math"
 
 // variables reads `.global .align 4 .b8 a[8] = {…}, b;`.
-func (p *parser) variables(extern bool, to *[]Variable) error {
-	v := Variable{Space: p.token.text, Extern: extern, Line: p.token.line}
+func (p *parser) variables(linkage Linkage, to *[]Variable) error {
+	v := Variable{Space: p.token.text, Linkage: linkage, Line: p.token.line}
 	p.advance()
 	vector := uint64(1)
 	for p.token.kind == dotted {

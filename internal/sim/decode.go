@@ -114,11 +114,11 @@ func alignUp(v, align uint64) uint64 { return (v + align - 1) / align * align }
 const mostLocal = 512 << 10 // bytes of local memory a thread: CUDA's limit
 
 func (d *decoder) fail(result driver.Result, format string, args ...any) error {
-	line, text := 0, ""
+	at := where{}
 	if d.at != nil {
-		line, text = d.at.Line, d.at.Text()
+		at = d.where()
 	}
-	return &loadError{result, fmt.Sprintf("PTX line %d (%s): ", line, text) + fmt.Sprintf(format, args...)}
+	return &loadError{result, at.String() + ": " + fmt.Sprintf(format, args...)}
 }
 
 func (d *decoder) invalid(format string, args ...any) error {
@@ -284,9 +284,13 @@ func (d *decoder) guard(first int) {
 	}
 }
 
+func (d *decoder) where() where {
+	return where{d.at.Line, d.at.Text(), d.at.Source, d.function.Input}
+}
+
 func (d *decoder) emit(in instruction) {
 	d.program.code = append(d.program.code, in)
-	d.program.where = append(d.program.where, where{d.at.Line, d.at.Text(), d.at.Source})
+	d.program.where = append(d.program.where, d.where())
 }
 
 // findRecursion marks routines that can be active twice: their registers are

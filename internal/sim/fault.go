@@ -29,8 +29,8 @@ func (w *warp) fail(pc int32, lane int, result driver.Result, format string, arg
 	b := w.block
 	at := &b.run.program.where[pc]
 	thread := b.threadOf(w.number*warpSize + lane)
-	place := fmt.Sprintf("%s: block (%d,%d,%d) thread (%d,%d,%d): PTX line %d (%s)", b.run.program.name,
-		b.index[0], b.index[1], b.index[2], thread[0], thread[1], thread[2], at.line, at.text)
+	place := fmt.Sprintf("%s: block (%d,%d,%d) thread (%d,%d,%d): %s", b.run.program.name,
+		b.index[0], b.index[1], b.index[2], thread[0], thread[1], thread[2], at)
 	if at.source.Line != 0 {
 		place += fmt.Sprintf(", %s line %d", cmp.Or(at.source.File, "source"), at.source.Line)
 	}
@@ -75,9 +75,13 @@ func (r *run) describe(address, bytes uint64, write bool) string {
 	a := &r.Arguments[nearest]
 	item := max(1, a.ItemSize)
 	index := floorDivide(int64(address-a.Data), int64(item))
-	element := fmt.Sprintf("%s[%d] (argument %d)", a.Name, index, a.Index)
+	place := fmt.Sprintf("argument %d", a.Index)
+	if a.Bound {
+		place = fmt.Sprintf("bound parameter %d", a.Index)
+	}
+	element := fmt.Sprintf("%s[%d] (%s)", a.Name, index, place)
 	if a.Name == "" {
-		element = fmt.Sprintf("element %d of argument %d", index, a.Index)
+		element = fmt.Sprintf("element %d of %s", index, place)
 	}
 	if best == 0 && address+bytes <= a.High {
 		return fmt.Sprintf("%s %s, which is an input; declare it out or inout", verb(write), element)

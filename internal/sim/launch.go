@@ -23,7 +23,8 @@ type Launch struct {
 
 // Argument is what one of the caller's tensors lets the kernel touch.
 type Argument struct {
-	Index         int // the caller's, counted from 0
+	Index         int // the caller's, counted from 0; of a bound one the parameter's
+	Bound         bool
 	Name          string
 	DType         string
 	ItemSize      uint64

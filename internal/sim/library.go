@@ -35,7 +35,12 @@ const (
 
 // libraryLoad reads PTX. Unlike libcuda it says at once what is wrong.
 func (s *Simulator) libraryLoad(image []byte, options []driver.JITOption) (driver.Library, driver.Result) {
-	lib, err := s.load(bytes.TrimRight(image, "\x00"))
+	lib, err := s.load(image)
+	return s.loaded(lib, err, options)
+}
+
+// loaded gives a library its number, or tells the log why there is none.
+func (s *Simulator) loaded(lib *library, err error, options []driver.JITOption) (driver.Library, driver.Result) {
 	if err == nil {
 		return s.register(lib), driver.ResultSuccess
 	}
@@ -68,6 +73,16 @@ func writeLog(options []driver.JITOption, message string) {
 }
 
 func (s *Simulator) load(image []byte) (*library, error) {
+	module, err := parse(image)
+	if err != nil {
+		return nil, err
+	}
+	return s.place(module)
+}
+
+// parse reads PTX that the simulated device can run.
+func parse(image []byte) (*ptx.Module, error) {
+	image = bytes.TrimRight(image, "\x00")
 	if !ptx.IsPTX(image) {
 		return nil, &loadError{driver.ResultNoBinaryForGPU, "the simulator runs PTX text only; this image is none: compile to PTX (nvcc -ptx, NVRTC with a compute_ architecture)"}
 	}
@@ -82,10 +97,11 @@ func (s *Simulator) load(image []byte) (*library, error) {
 	if n := targetOf(described.Target); n > architecture {
 		return nil, &loadError{driver.ResultNoBinaryForGPU, "the PTX is for " + described.Target + "; the simulated device is sm_" + strconv.Itoa(architecture)}
 	}
-	module, err := ptx.Parse(image)
-	if err != nil {
-		return nil, err
-	}
+	return ptx.Parse(image)
+}
+
+// place gives a module's variables memory, and decodes its kernels.
+func (s *Simulator) place(module *ptx.Module) (*library, error) {
 	lib := &library{module: module, functions: map[string]*ptx.Function{}, symbols: map[string]span{}, byName: map[string]*kernel{}}
 	for i := range module.Functions {
 		lib.functions[module.Functions[i].Name] = &module.Functions[i]

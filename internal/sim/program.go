@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
 )
@@ -153,6 +155,15 @@ type where struct {
 	line   int
 	text   string
 	source ptx.Source
+	input  string // of several that were linked
+}
+
+func (w *where) String() string {
+	of := ""
+	if w.input != "" {
+		of = " of " + w.input
+	}
+	return fmt.Sprintf("PTX line %d%s (%s)", w.line, of, w.text)
 }
 
 // special is a register that is filled in before a warp runs.

@@ -97,7 +97,7 @@ func (s *Simulator) API() *driver.API {
 		DeviceAttribute: s.deviceAttribute, DeviceName: s.deviceName,
 		PrimaryContextRetain: s.primaryContextRetain, ContextCurrent: s.contextCurrent, ContextSetCurrent: s.contextSetCurrent,
 		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize, ContextID: s.contextID,
-		LibraryLoad: s.libraryLoad, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
+		LibraryLoad: s.libraryLoad, LibraryLink: s.libraryLink, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
 		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
 		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,
 		KernelFunction: s.kernelFunction, KernelLibrary: s.kernelLibrary,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,14 @@ def nothing_stays_open() -> Iterator[None]:
     dlaunch.drain()
     left = [h for h in dlaunch.report()["handles"] if h["open"]]
     assert dlaunch.live_handles() == 0, left
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say which rows test_framework_table had, and which it lacked since a package or a GPU is not here."""
+    table = sys.modules.get("table_frameworks")
+    if table is not None:
+        there = ", ".join(row.name for row in table.FRAMEWORKS)
+        terminalreporter.write_line(f"frameworks: {there}; absent: {', '.join(table.ABSENT) or 'none'}")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import imported
 from echo import PTX, echo
 
 import dlaunch
@@ -29,6 +30,24 @@ class Color(enum.IntEnum):
 class Index:
     def __index__(self) -> int:
         return -2
+
+
+class NoAxes:
+    """A host tensor without axes, as torch and JAX have them, of a number."""
+
+    shape = ()
+
+    def __init__(self, number: object) -> None:
+        self.number = number
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        raise BufferError("not needed")
+
+    def item(self) -> object:
+        return self.number
 
 
 class Pair(ctypes.Structure):
@@ -61,6 +80,12 @@ TYPED = [
     (32, "f32", ctypes.c_float(2.5), struct.pack("<f", 2.5)),
     (32, "f32", np.array(0.1), np.float32(0.1).tobytes()),
     (32, "i32", np.array(-5, "i8"), struct.pack("<i", -5)),
+    (8, "b8", np.array(7), b"\7"),
+    (64, "bytes(8,8)", np.array((3, 0.5), "i4,f4"), struct.pack("<if", 3, 0.5)),
+    (64, "bytes(8,8)", np.void(b"12345678"), b"12345678"),
+    (32, "f32", NoAxes(0.1), np.float32(0.1).tobytes()),
+    (32, "i32", NoAxes(-5), struct.pack("<i", -5)),
+    (64, "c64", NoAxes(1 + 2j), struct.pack("<ff", 1, 2)),
     (32, "f32", b"\1\2\3\4", b"\1\2\3\4"),
     (32, "c32", 1 + 2j, struct.pack("<ee", 1, 2)),
     (64, "i64", -(2**63), struct.pack("<q", -(2**63))),
@@ -81,6 +106,15 @@ TYPED = [
     (64, "ptr", ctypes.c_void_p(0x1234), struct.pack("<Q", 0x1234)),
     (64, "ptr", ctypes.c_void_p(None), bytes(8)),
 ]
+
+ml_dtypes: Any = imported("ml_dtypes")
+if ml_dtypes is not None:
+    TYPED += [
+        (32, "i32", ml_dtypes.int4(-3), struct.pack("<i", -3)),
+        (32, "f32", ml_dtypes.uint4(3), struct.pack("<f", 3)),
+        (32, "f32", ml_dtypes.bfloat16(1.5), struct.pack("<f", 1.5)),
+        (8, "f8e4m3fn", ml_dtypes.float8_e4m3fn(1.5), ml_dtypes.float8_e4m3fn(1.5).tobytes()),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +152,13 @@ REFUSED = [
     (32, "i32", np.float32(1.0), "i32"),
     (32, "i32", np.array(1.0), "i32"),
     (8, "u8", np.array(256), "256"),
+    (8, "u8", NoAxes(256), "256"),
     (32, "f32", 2**24 + 1, str(2**24 + 1)),
     (32, "f32", 1e39, "1e+39"),
     (32, "f32", 1j, "complex given, f32 wanted"),
+    (64, "f64", np.complex64(1), "complex given, f64 wanted"),
+    (64, "i64", np.complex64(1), "complex given, i64 wanted"),
+    (32, "i32", np.str_("x"), "str_ is no tensor and no scalar"),
     (32, "f32", "1", "str is no tensor and no scalar"),
     (32, "f32", None, "f32"),
     (32, "f32", b"12345", "5 bytes given, 4 wanted"),
@@ -145,6 +183,41 @@ def test_a_scalar_is_refused(library: dlaunch.Library, bits: int, scalar: str, v
     assert caught.value.argument == 1 and caught.value.status == 1
     assert f'kernel "echo{bits}", argument 1' in str(caught.value)
     assert said in str(caught.value)
+
+
+MAP_PTX = """//
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry read_map(.param .u64 to, .param .align 64 .b8 map[128])
+{
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u64 %rd2, [map];
+    ld.param.u64 %rd3, [map+120];
+    st.global.u64 [%rd1], %rd2;
+    st.global.u64 [%rd1+8], %rd3;
+    ret;
+}
+"""
+
+
+class TensorMap(ctypes.Structure):
+    _fields_ = [("opaque", ctypes.c_uint64 * 16)]
+
+
+def test_a_tensor_map() -> None:
+    words = list(range(100, 116))
+    with dlaunch.load(MAP_PTX) as library, dlaunch.zeros(2, "u64") as to:
+        for text in ("read_map", "read_map(to: out u64[2], map: bytes(128,64))"):
+            with library.kernel(text) as kernel:
+                assert kernel.parameters[1].offset in (64, 48)  # sm_90's parameters begin at 16 modulo 64
+                for value in (TensorMap((ctypes.c_uint64 * 16)(*words)), np.array(words, "u8").tobytes()):
+                    to.fill(0)
+                    kernel[1, 1](to, value)
+                    assert to.copy_to_host().tolist() == [100, 115]
+                with pytest.raises(dlaunch.ArgumentError, match="120 bytes given, 128 wanted"):
+                    kernel[1, 1](to, bytes(120))
 
 
 def test_a_wrong_count_says_what_is_wanted(saxpy: dlaunch.Kernel) -> None:

@@ -110,7 +110,7 @@ def test_slices_are_kept(saxpy: dlaunch.Kernel) -> None:
     half = y[N:]
     batch = dlaunch.batch([(saxpy[GRID, BLOCK], 2.0, x[:], half)])
     result = y[:]
-    for array in (x, y, half):
+    for array in (x, y):
         array.close()
     del half
     gc.collect()
@@ -132,6 +132,21 @@ def test_numbers_are_those_of_adding(kernels: Path) -> None:
         batch()
         np.testing.assert_array_equal(y.copy_to_host(), [3, 3, 3, 3, 2, 2, 2, 2])
         ones.close()
+
+
+def test_bound_kernels(saxpy: dlaunch.Kernel) -> None:
+    x, y = dlaunch.to_device(X), dlaunch.full(N, 1, "f32")
+    with saxpy.bind(x=x) as bound:
+        batch = dlaunch.batch([(bound[GRID, BLOCK], 2.0, y)])
+        graph = batch.graph()
+        x.close()
+        batch()
+    with pytest.raises(dlaunch.HandleError, match="call 0: kernel handle"):
+        batch()
+    graph()
+    np.testing.assert_array_equal(y.copy_to_host(), 1 + 4 * X)
+    y.close(), graph.close()
+    wait_for_graphs()
 
 
 class Owner:
@@ -472,11 +487,9 @@ if torch_on_gpu:
         del captured
         wait_for_graphs()
 
-    def test_parameters_are_detached_first(saxpy: dlaunch.Kernel) -> None:
+    def test_torch_parameters(saxpy: dlaunch.Kernel) -> None:
         weight = torch.nn.Parameter(torch.ones(N, device="cuda"))
         y = torch.ones(N, device="cuda")
-        with pytest.raises(dlaunch.TensorError, match="detach"):
-            dlaunch.batch([(saxpy[GRID, BLOCK], 1.0, weight, y)])
-        dlaunch.batch([(saxpy[GRID, BLOCK], 1.0, weight.detach(), y)])()
+        dlaunch.batch([(saxpy[GRID, BLOCK], 1.0, weight, y)])()
         torch.cuda.synchronize()
         assert (y == 2).all()

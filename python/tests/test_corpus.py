@@ -57,16 +57,19 @@ KINDS = array_kinds()
 
 
 def launches() -> list[Any]:
-    """With the prototype at every size; without one, where the kernel allows it, at the greatest."""
+    """With the prototype at every size; without one, where the kernel allows it, and bound, at the greatest."""
     found = []
     for kernel in KERNELS:
         for kind in (k for k in KINDS if k.name not in kernel.without):
             for size in kernel.sizes:
-                found.append((kernel, kind, size, True))
+                found.append((kernel, kind, size, True, False))
+            found.append((kernel, kind, kernel.sizes[-1], True, True))
             if kernel.raw:
-                found.append((kernel, kind, kernel.sizes[-1], False))
+                found.append((kernel, kind, kernel.sizes[-1], False, False))
+                found.append((kernel, kind, kernel.sizes[-1], False, True))
+    words = ("", "-untyped"), ("", "-bound")
     return [
-        pytest.param(*f, id=f"{f[0].name}-{f[1].name}-{'x'.join(map(str, f[2]))}{'' if f[3] else '-untyped'}")
+        pytest.param(*f, id=f"{f[0].name}-{f[1].name}-{'x'.join(map(str, f[2]))}{words[0][not f[3]]}{words[1][f[4]]}")
         for f in found
     ]
 
@@ -82,20 +85,37 @@ def passed(argument: Argument, held: Any, kind: ArrayKind, typed: bool) -> Any:
     return MARKS[argument.mode](seen) if kind.on_host and not typed else seen
 
 
-def launch(kernel: dlaunch.Kernel, case: Case, kind: ArrayKind, typed: bool) -> list[Any]:
-    """Launches, waits, and gives back what holds the arrays, by parameter."""
+def launch(kernel: dlaunch.Kernel, case: Case, kind: ArrayKind, typed: bool, bound: bool) -> list[Any]:
+    """Launches, waits, and gives back what holds the arrays, by parameter.
+
+    Bound are all arguments, but for the host arrays that the kernel writes: by name, or without a prototype as many as
+    lead.
+    """
     held = [kind.put(a.value) if a.is_array else None for a in case.arguments]
-    arguments = [
-        passed(a, h, kind, typed) for a, h in zip(case.arguments, held, strict=True) if not (typed and a.filled)
+    given = [
+        (a, passed(a, h, kind, typed)) for a, h in zip(case.arguments, held, strict=True) if not (typed and a.filled)
     ]
-    kernel[case.grid, case.block, None, case.shared](*arguments)
+    fixed: dict[str, Any] = {}
+    leading: list[Any] = []
+    rest = [value for _, value in given]
+    if bound:
+        stays = [a.is_array and a.mode != "in" and kind.on_host for a, _ in given]
+        first = (*stays, True).index(True)
+        leading, rest, stays = rest[:first], rest[first:], stays[first:]
+        if typed:
+            names = [p.name for p in kernel.parameters if not p.filled][first:]
+            fixed = {n: value for n, value, is_passed in zip(names, rest, stays, strict=True) if not is_passed}
+            rest = [value for value, is_passed in zip(rest, stays, strict=True) if is_passed]
+    launched = kernel.bind(*leading, **fixed) if leading or fixed else kernel
+    with launched:
+        launched[case.grid, case.block, None, case.shared](*rest)
     dlaunch.synchronize()
     return held
 
 
-@pytest.mark.parametrize(("kernel", "kind", "size", "typed"), launches())
+@pytest.mark.parametrize(("kernel", "kind", "size", "typed", "bound"), launches())
 def test_kernel_gives_what_numpy_gives(
-    kernel: CorpusKernel, kind: ArrayKind, size: Size, typed: bool, capfd: pytest.CaptureFixture[str]
+    kernel: CorpusKernel, kind: ArrayKind, size: Size, typed: bool, bound: bool, capfd: pytest.CaptureFixture[str]
 ) -> None:
     case = kernel.case(size)
     with dlaunch.load(kernel.path) as library:
@@ -103,7 +123,7 @@ def test_kernel_gives_what_numpy_gives(
         for symbol in case.symbols:
             library.globals[symbol.name].copy_from_host(symbol.before.view(np.uint8))
         loaded = library.kernel(name)
-        held = launch(loaded, case, kind, typed)
+        held = launch(loaded, case, kind, typed, bound)
         loaded.close()
         for position, (argument, array) in enumerate(zip(case.arguments, held, strict=True)):
             if argument.is_array:

@@ -83,6 +83,56 @@ def test_exchange_byte_offset(warm: Any) -> None:
     np.testing.assert_array_equal(y.copy_to_host(), 3 * np.arange(8))
 
 
+def test_objects_that_change(warm: Any) -> None:
+    """Nothing of an object is remembered from one launch to the next."""
+    saxpy, x, y = warm
+    launch = saxpy[1, 8]
+    shown = ByCapsule(x)
+    launch(1.0, shown, y)
+    with dlaunch.full(8, 5, "f32") as other:
+        shown.tensor.data = other.ptr  # as torch's set_ does
+        assert left(lambda: launch(1.0, shown, y)) == {}
+    shown.tensor.data, shown.shape[0] = x.ptr, 7  # as resize_ does
+    with pytest.raises(dlaunch.TensorError, match=r"argument 2 \(y\): axis 0 has the extent 8, 7 wanted"):
+        launch(1.0, shown, y)
+    shown.shape[0], shown.tensor.bits = 8, 64
+    with pytest.raises(dlaunch.TensorError, match=r"argument 1 \(x\): a tensor of f64 given"):
+        launch(1.0, shown, y)
+    np.testing.assert_array_equal(y.copy_to_host(), 2 * np.arange(8) + 5)
+
+
+def test_fields_that_cannot_be(kernels: Path, warm: Any) -> None:
+    _, x, y = warm
+    text = "strided_copy(src: f32[n] @strided, s: i64 = stride(src, 0), dst: out f32[n], d: i64 = 1, n: i32 = n)"
+    with dlaunch.load(kernels / "strided_copy.ptx") as library, library.kernel(text) as copy:
+        far, beyond, nowhere, deep, flat = (ByCapsule(x) for _ in range(5))
+        far.strides[0] = 1 << 61
+        beyond.tensor.byte_offset = 2**64 - 64
+        nowhere.tensor.shape += 4
+        deep.tensor.ndim, flat.tensor.ndim = 1 << 30, -1
+        for wrong, said in (
+            (far, "past the end of memory"),
+            (beyond, "past the end of memory"),
+            (nowhere, "no multiple of 8"),
+            (deep, "rank 1073741824"),
+            (flat, "rank -1"),
+        ):
+            with pytest.raises(dlaunch.TensorError, match=rf"argument 0 \(src\): .*{said}"):
+                copy[1, 8](wrong, y)
+
+
+def test_host_arrays_that_change(saxpy: dlaunch.Kernel) -> None:
+    x, y = np.ones(8, "f4"), np.zeros(8, "f4")
+    saxpy[1, 8](1.0, x, y)
+    x.resize(4, refcheck=False)
+    with pytest.raises(dlaunch.TensorError, match=r"argument 2 \(y\): axis 0 has the extent 8, 4 wanted"):
+        saxpy[1, 8](1.0, x, y)
+    x.resize(8, refcheck=False)
+    x[4:] = 2
+    saxpy[1, 8](1.0, x, y)
+    assert y.tolist() == [2] * 4 + [3] * 4
+
+
 @pytest.mark.parametrize("kind", [TooNew, NoRead])
 def test_an_exchange_api_that_cannot_serve(warm: Any, kind: type) -> None:
     saxpy, _, _ = warm
@@ -154,6 +204,7 @@ def test_references_are_balanced(warm: Any) -> None:
     counted = [None, x, y, scalar, wrong, type(x), float, ByCapsule]
     tensor = ByCapsule(x)
     launch(scalar, tensor, y)
+    gc.collect()
     before = [sys.getrefcount(o) for o in counted]
     for _ in range(1000):
         launch(scalar, tensor, y)
@@ -161,6 +212,7 @@ def test_references_are_balanced(warm: Any) -> None:
             launch(wrong, x, y)
         except dlaunch.ArgumentError:
             pass
+    gc.collect()
     after = [sys.getrefcount(o) for o in counted]
     assert all(abs(a - b) < 100 for a, b in zip(after, before, strict=True)), (before, after)
 

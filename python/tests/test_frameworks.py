@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import imported
+from echo import PTX, echo
 from process import output_of
 from test_fast_path import left
 
@@ -41,6 +42,14 @@ if with_torch:
                 np.testing.assert_array_equal(there.copy_to_host(), tensor.numpy())
         with dlaunch.to_device(source.bfloat16()) as there:
             assert there.copy_to_host().tobytes() == source.bfloat16().view(torch.int16).numpy().tobytes()
+
+    @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "bool", "complex64"])
+    def test_torch_scalars(dtype: str) -> None:
+        value = torch.tensor(1, dtype=getattr(torch, dtype))
+        scalar = {"float32": "f32", "bfloat16": "bf16", "int8": "i8", "bool": "bool", "complex64": "c64"}[dtype]
+        with dlaunch.load(PTX) as library:
+            got = echo(library, 8 * value.itemsize, scalar, value)
+        assert got == value.reshape(1).view(torch.uint8).numpy().tobytes()
 
     def test_torch_lazy_conjugates_are_refused() -> None:
         z = torch.tensor([1 + 2j]).conj()
@@ -98,6 +107,26 @@ if torch_on_gpu:
             torch.cuda.synchronize()
         saxpy[1 << 12, 256, stream](1.0, x, y)
         stream.synchronize()
+
+    def test_bound_torch_tensors_go_with_the_current_stream(saxpy: dlaunch.Kernel) -> None:
+        side = torch.cuda.Stream()
+        x, y = torch.zeros(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda")
+        with saxpy.bind(1.0, x, y) as bound:
+            for waits in (False, True):  # the builtin, and ctypes
+                launch = bound.configure(1 << 12, 256, sync=waits)
+                x.zero_()
+                y.zero_()
+                launch()
+                torch.cuda.synchronize()
+                with torch.cuda.stream(side):
+                    torch.cuda._sleep(50_000_000)
+                    x.fill_(3)
+                    assert waits or left(launch) == {}
+                    if waits:
+                        launch()
+                    result = y.clone()
+                side.synchronize()
+                assert bool((result == 3).all())
 
     def test_torch_in_a_graph(saxpy: dlaunch.Kernel) -> None:
         x, y = torch.ones(32, device="cuda"), torch.zeros(32, device="cuda")
@@ -207,6 +236,28 @@ if cupy_on_gpu:
             result = y.copy()
         stream.synchronize()
         assert bool((result == 3).all())
+
+    def test_bound_cupy_arrays_go_with_the_current_stream(saxpy: dlaunch.Kernel) -> None:
+        stream = cupy.cuda.Stream(non_blocking=True)
+        x, y = cupy.zeros(1 << 20, "f4"), cupy.zeros(1 << 20, "f4")
+        cupy.cuda.Device().synchronize()
+        with saxpy.bind(1.0, x, y) as bound:
+            for waits in (False, True):  # the builtin, and ctypes
+                launch = bound.configure(1 << 12, 256, sync=waits)
+                y.fill(0)
+                x.fill(0)
+                launch()
+                cupy.cuda.Device().synchronize()
+                with stream:
+                    for _ in range(20):
+                        x.sort()
+                    x.fill(3)
+                    assert waits or left(launch) == {}
+                    if waits:
+                        launch()
+                    result = y.copy()
+                stream.synchronize()
+                assert bool((result == 3).all())
 
     def test_cupy_dates(kernels: Any) -> None:
         class Dates:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_dlpack_producer import struct_of
 
 import dlaunch
 
@@ -125,6 +126,16 @@ def test_what_dlpack_raises_is_the_cause(saxpy: dlaunch.Kernel, error: Exception
     assert found.__cause__ is error
 
 
+def test_dlpack_of_another_major_version(saxpy: dlaunch.Kernel) -> None:
+    class Newer(Wrapped):
+        def __dlpack__(self, **keywords: Any) -> Any:
+            capsule = self.inner.__dlpack__(max_version=(1, 0))
+            struct_of(capsule).major = 2
+            return capsule
+
+    refused(saxpy, Newer(np.zeros(4, "f4")), np.zeros(4, "f4"), 1, "major version 2; 1 is wanted")
+
+
 def test_dlpack_that_gives_no_capsule(saxpy: dlaunch.Kernel) -> None:
     class Wrong(Wrapped):
         def __dlpack__(self, **keywords: Any) -> Any:
@@ -139,6 +150,8 @@ class Interface:
             "shape": (4,),
             "typestr": "<f4",
             "data": (0x1000, False),
+            "strides": None,
+            "stream": None,
             "version": 3,
             **interface,
         }
@@ -151,14 +164,25 @@ class Interface:
         ({"typestr": ">f4"}, "other order"),
         ({"typestr": "|O8"}, "|O8"),
         ({"strides": (3,)}, "3 bytes"),
+        ({"stream": 0}, "stream 0"),
     ],
 )
 def test_cuda_array_interface_refused(saxpy: dlaunch.Kernel, interface: dict[str, Any], said: str) -> None:
     refused(saxpy, Interface(**interface), np.zeros(4, "f4"), 1, said)
 
 
+def test_buffers(saxpy: dlaunch.Kernel) -> None:
+    x, y = array.array("f", range(8)), bytearray(np.ones(8, "f4"))
+    saxpy[1, 32](2.0, memoryview(x).toreadonly(), memoryview(y).cast("f"))
+    np.testing.assert_array_equal(np.frombuffer(y, "f4"), 2 * np.arange(8) + 1)
+    x.append(8), y.append(0)  # which cannot be while someone has their memory
+    refused(saxpy, x, memoryview(bytes(36)).cast("f"), 2, "read-only")
+    refused(saxpy, array.array("d", [1]), np.zeros(1, "f4"), 1, "f64 given, f32[n] wanted")
+    refused(saxpy, memoryview(x)[::2], np.zeros(5, "f4"), 1, "stride 2")
+
+
 def test_neither_tensor_nor_scalar(saxpy: dlaunch.Kernel) -> None:
-    for x in ([1.0], (1.0,), {}, "x", array.array("f", [1.0]), memoryview(b"1234"), np.ndarray):
+    for x in ([1.0], (1.0,), {}, "x", np.ndarray):
         with pytest.raises(
             dlaunch.ArgumentError, match="no tensor and no scalar; make it one: numpy.asarray"
         ) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,17 @@ def test_the_cuda_array_interface() -> None:
     assert (view.ptr, view.size, view.nbytes) == (0x7F0000000100, 6, 48)
 
 
+def test_the_cuda_array_interface_before_version_3() -> None:
+    old = Interface(shape=(2, 3), typestr="<f4", version=2)
+    del old.__cuda_array_interface__["stream"], old.__cuda_array_interface__["strides"]
+    view = dlaunch.view(old)
+    assert (view.strides, view.is_c_contiguous, view.is_read_only) == ((3, 1), True, False)
+    dates = dlaunch.view(Interface(typestr="<M8[ns]"))
+    assert dates.dtype == np.dtype("i8")
+    records = dlaunch.view(Interface(typestr="|V12", descr=[("a", "<f4"), ("b", "<f8")]))
+    assert (records.nbytes, records.shape, records.strides) == (48, (4,), (1,))
+
+
 def test_the_producer_is_asked_for_no_order() -> None:
     class OnDevice(Wrapped):
         def __dlpack_device__(self) -> tuple[int, int]:
@@ -87,10 +99,35 @@ def test_the_producer_is_asked_for_no_order() -> None:
     assert [k["stream"] for k in shown.keywords] == [-1]
 
 
-@pytest.mark.parametrize("wrong", [[1.0], 1.0, np.float32(1), array.array("f", [1]), None, np.ndarray, "x"])
+@pytest.mark.parametrize("wrong", [[1.0], 1.0, np.float32(1), b"1", ctypes.c_int(1), None, np.ndarray, "x"])
 def test_what_is_no_tensor(wrong: Any) -> None:
     with pytest.raises(dlaunch.ArgumentError, match="view: .* is no tensor"):
         dlaunch.view(wrong)
+
+
+@given(npst.arrays(DTYPES, npst.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)), st.data())
+def test_buffers_are_what_numpy_makes_of_them(whole: np.ndarray, data: Any) -> None:
+    source = whole[data.draw(npst.basic_indices(whole.shape))]
+    if not isinstance(source, np.ndarray):
+        return
+    source.flags.writeable = data.draw(st.booleans())
+    buffer = memoryview(source)
+    shown, direct = dlaunch.view(buffer), dlaunch.view(source)
+    assert (shown.shape, shown.dtype, shown.is_read_only, shown.nbytes) == (
+        direct.shape, direct.dtype, direct.is_read_only, direct.nbytes,
+    )  # fmt: skip
+    assert source.size == 0 or (shown.ptr, shown.strides) == (direct.ptr, direct.strides)
+
+
+def test_buffers() -> None:
+    view = dlaunch.view(numbers := array.array("d", [1, 2]))
+    assert (view.shape, view.dtype, view.ptr) == ((2,), np.dtype("f8"), numbers.buffer_info()[0])
+    del view
+    numbers.append(3)  # nothing holds it any more
+    assert dlaunch.view((ctypes.c_int16 * 3)()).dtype == np.dtype("i2")
+    assert dlaunch.view(bytearray(4)).shape == (4,) and dlaunch.view(memoryview(b"abc")).is_read_only
+    with pytest.raises(dlaunch.TensorError, match="'u'|'w'"):
+        dlaunch.view(array.array("u", "x"))
 
 
 def test_what_no_kernel_can_be_given() -> None:

@@ -1,6 +1,7 @@
 """Makes the .ptx beside each kernel source again, and assembles them all with ptxas. README.md says what must be installed."""
 import argparse
 import ctypes
+import hashlib
 import importlib.util
 import os
 import re
@@ -11,7 +12,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-INCLUDE = HERE.parents[1] / "include"  # dlaunch_device.cuh
+ROOT = HERE.parents[1]
+INCLUDE = ROOT / "include"  # dlaunch_device.cuh
+PACKAGED = ROOT / "python" / "src" / "dlaunch" / "strided.c"  # which the Python package loads: its .ptx names it
 NEWEST_PTX = (9, 0)  # the newest that a CUDA 13.0 driver loads
 
 
@@ -70,7 +73,10 @@ def compile_clang(source: Path) -> str:
     if not clang:
         raise Missing("clang-19")
     command = [clang, "--target=nvptx64-nvidia-cuda", "-march=sm_75", "-O2", "-S", source.name, "-o", "-"]
-    return subprocess.run(command, cwd=HERE, check=True, capture_output=True, text=True).stdout
+    ptx = subprocess.run(command, cwd=source.parent, check=True, capture_output=True, text=True).stdout
+    if source == PACKAGED:
+        ptx = f"// {source.name}, sha256 {hashlib.sha256(source.read_bytes()).hexdigest()}\n{ptx}"
+    return ptx
 
 
 def compile_python(source: Path) -> str:
@@ -118,10 +124,13 @@ def assemble(source: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sources", nargs="*", help="names of sources in this folder; default: all")
+    parser.add_argument("sources", nargs="*", help="names of sources in this folder, or the Python package's; default: all")
     parser.add_argument("--check", action="store_true", help="compile nothing")
     options = parser.parse_args()
-    chosen = [HERE / s for s in options.sources] or sorted(p for p in HERE.iterdir() if p.suffix in COMPILERS and p.name != Path(__file__).name)
+    known = [PACKAGED, *sorted(p for p in HERE.iterdir() if p.suffix in COMPILERS and p.name != Path(__file__).name)]
+    chosen = [p for p in known if p.name in options.sources or not options.sources]
+    for name in set(options.sources) - {p.name for p in known}:
+        parser.error(f"{name} is no source here")
     missing = set()
     for source in chosen:
         ptx = source.with_suffix(".ptx")

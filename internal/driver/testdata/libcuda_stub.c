@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifndef VERSION
@@ -152,6 +153,19 @@ FUNCTION(cuOccupancyMaxPotentialClusterSize, (int *n, void *function, void *conf
          HANDLE(config))
 FUNCTION(cuOccupancyMaxActiveClusters, (int *n, void *function, void *config), *n = -7, HANDLE(function),
          HANDLE(config))
+
+/* What is linked is the account of how: the linker's memory, gone with its state. */
+static _Thread_local char linked[64];
+#define ACCOUNT(...) snprintf(linked + strlen(linked), sizeof linked - strlen(linked), __VA_ARGS__)
+FUNCTION(cuLinkCreate_v2, (unsigned n, const int *ids, const uint64_t *values, uint64_t *state), *state = ADDRESS;
+         linked[0] = 0; ACCOUNT("%u %d=%u", n, ids[n - 1], (unsigned)values[n - 1]), n)
+FUNCTION(cuLinkAddData_v2,
+         (void *state, int kind, const char *data, size_t size, const char *name, unsigned n, void *ids, void *values),
+         ACCOUNT(" %d,%u,%s,%d", kind, (unsigned)size, name, data[size - 1]), HANDLE(state), n, HANDLE(ids),
+         HANDLE(values))
+FUNCTION(cuLinkComplete, (void *state, void **cubin, size_t *size), *cubin = linked;
+         *size = strlen(linked), HANDLE(state))
+FUNCTION(cuLinkDestroy, (void *state), memset(linked, 'x', sizeof linked - 1), HANDLE(state))
 FUNCTION(cuMemHostAlloc, (uint64_t *host, size_t bytes, unsigned flags), *host = ADDRESS, bytes, flags)
 FUNCTION(cuMemFreeHost, (void *host), , HANDLE(host))
 FUNCTION(cuMemGetInfo_v2, (size_t *unused, size_t *total), *unused = SIZE; *total = ADDRESS)

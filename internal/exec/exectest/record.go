@@ -41,7 +41,7 @@ static int32_t record(const struct config *config, void *function, void **params
 	last_context = context;
 	if (atomic_exchange(&fatal, 0)) pthread_exit(NULL);
 	while (atomic_load(&hold)) {}
-	if (last.answer == 0 && atomic_load(&launches) < 1000000) {
+	if (last.answer == 0) {
 		last.config = *config;
 		last.function = (uintptr_t)function;
 		last.size = extra[0] == (void *)1 ? *(size_t *)extra[3] : 0;

@@ -36,7 +36,7 @@ from dlaunch._errors import (
 from dlaunch._event import Event
 from dlaunch._graph import Graph
 from dlaunch._kernel import Kernel
-from dlaunch._library import Library, load
+from dlaunch._library import Library, link, load
 from dlaunch._managed import trace_origins
 from dlaunch._parameter import Parameter
 from dlaunch._report import Device, DriverInfo, devices, drain, driver_info, live_handles, report, synchronize
@@ -85,6 +85,7 @@ __all__ = [
     "empty",
     "from_dlpack",
     "full",
+    "link",
     "live_handles",
     "load",
     "report",

@@ -1,8 +1,9 @@
-"""`python -m dlaunch info`: which library and driver serve here, and on what devices."""
+"""`python -m dlaunch`: `info` says which library and driver serve here; `inspect FILE` what an image has."""
 
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
 import warnings
 
@@ -30,14 +31,36 @@ def info() -> None:
     print(f"builtins  {'yes' if library.makes_builtins else 'no: launches go through ctypes'}")
 
 
+def inspect(path: str) -> None:
+    """Print what an image is for, its kernels with their parameters, and its variables."""
+    warnings.simplefilter("ignore", dlaunch.SimulatorWarning)
+    with dlaunch.load(pathlib.Path(path)) as library:
+        print(f"code      {' '.join(library.architectures)}")
+        for name in library.kernels:
+            with library[name] as kernel:
+                print(f"kernel    {kernel.prototype or name}")
+                for p in kernel.parameters:
+                    print(f"          {p.offset:5} {p.size:5} bytes  {p.name or '-'}: {p.type or '-'}")
+        try:
+            for name, symbol in library.globals.items():
+                print(f"variable  {name}: {symbol.nbytes} bytes")
+        except dlaunch.UnsupportedError as error:
+            print(f"variables {error}")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 1 if dlaunch refuses."""
     parser = argparse.ArgumentParser(prog="python -m dlaunch", description="Look at dlaunch from the command line.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="which library and driver serve here, and on what devices")
-    parser.parse_args(arguments)
+    inspecting = commands.add_parser("inspect", help="what an image has: PTX, a cubin, a fatbin")
+    inspecting.add_argument("file", metavar="FILE")
+    given = parser.parse_args(arguments)
     try:
-        info()
+        if given.command == "inspect":
+            inspect(given.file)
+        else:
+            info()
     except dlaunch.Error as error:
         print(f"dlaunch: {error}", file=sys.stderr)
         return 1

@@ -127,6 +127,12 @@ dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stre
 DLAUNCH_LAZY = 1
 
 
+class dlaunch_name(ctypes.Structure):
+    """What a kernel or variable is called beside its symbol."""
+
+    _fields_ = [("name", c_char_p), ("symbol", c_char_p)]
+
+
 class dlaunch_library_options(ctypes.Structure):
     """How to load an image."""
 
@@ -139,6 +145,21 @@ class dlaunch_library_options(ctypes.Structure):
         ("jit_values", POINTER(c_uint64)),
         ("num_jit_options", c_uint32),
         ("reserved", c_uint32),
+        ("names", POINTER(dlaunch_name)),
+        ("num_names", c_uint64),
+        ("nvjitlink", c_char_p),
+    ]
+
+
+class dlaunch_link_input(ctypes.Structure):
+    """One of the images to link."""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("data", c_char_p),
+        ("size", c_size_t),
+        ("name", c_char_p),
     ]
 
 
@@ -157,6 +178,8 @@ class dlaunch_parameter(ctypes.Structure):
     ]
 
 
+DLAUNCH_BOUND = 4
+
 DLAUNCH_ARG_NONE = 0
 DLAUNCH_ARG_TENSOR = 1
 DLAUNCH_ARG_MANAGED = 2
@@ -169,7 +192,7 @@ DLAUNCH_ARG_BYTES = 8
 DLAUNCH_ARG_POINTER = 9
 DLAUNCH_ARG_HANDLE = 10
 
-DLAUNCH_IN, DLAUNCH_OUT = 1, 2
+DLAUNCH_IN, DLAUNCH_OUT, DLAUNCH_WHOLE = 1, 2, 4
 
 
 class dlaunch_arg_value(ctypes.Union):
@@ -244,9 +267,17 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_memory_info": [c_int32, POINTER(c_size_t), POINTER(c_size_t)],
     "dlaunch_library_load": [c_void_p, c_size_t, POINTER(dlaunch_library_options), POINTER(dlaunch_library)],
     "dlaunch_library_load_file": [c_char_p, POINTER(dlaunch_library_options), POINTER(dlaunch_library)],
+    "dlaunch_link": [
+        POINTER(dlaunch_link_input),
+        c_uint32,
+        POINTER(dlaunch_library_options),
+        POINTER(dlaunch_library),
+    ],
+    "dlaunch_library_architectures": [dlaunch_library, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_kernel_count": [dlaunch_library, POINTER(c_uint32)],
     "dlaunch_library_kernel_name": [dlaunch_library, c_uint32, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_global": [dlaunch_library, c_int32, c_char_p, POINTER(c_uint64), POINTER(c_size_t)],
+    "dlaunch_library_global_name": [dlaunch_library, c_uint32, c_char_p, c_size_t, POINTER(c_size_t)],
     "dlaunch_library_close": [dlaunch_library],
     "dlaunch_kernel_get": [dlaunch_library, c_char_p, POINTER(dlaunch_kernel)],
     "dlaunch_kernel_from_driver": [c_void_p, c_char_p, POINTER(dlaunch_kernel)],
@@ -278,10 +309,22 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_kernel_available_shared_bytes": [dlaunch_kernel, c_int32, c_uint32, c_uint32, POINTER(c_size_t)],
     "dlaunch_kernel_max_cluster_size": [dlaunch_kernel, c_int32, POINTER(dlaunch_config), POINTER(c_int32)],
     "dlaunch_kernel_max_active_clusters": [dlaunch_kernel, c_int32, POINTER(dlaunch_config), POINTER(c_int32)],
+    "dlaunch_kernel_bind": [dlaunch_kernel, c_uint32, POINTER(dlaunch_arg), POINTER(dlaunch_kernel)],
+    "dlaunch_library_bind": [dlaunch_library, c_char_p, POINTER(dlaunch_arg)],
     "dlaunch_array_create": [c_int32, DLDataType, c_int32, POINTER(c_int64), POINTER(dlaunch_array)],
     "dlaunch_array_write": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_read": [dlaunch_array, c_void_p, c_size_t, c_uint64],
     "dlaunch_array_tensor": [dlaunch_array, POINTER(DLTensor)],
+    "dlaunch_array_view": [
+        dlaunch_array,
+        DLDataType,
+        c_int32,
+        POINTER(c_int64),
+        POINTER(c_int64),
+        c_int64,
+        POINTER(dlaunch_array),
+    ],
+    "dlaunch_array_wait": [dlaunch_array, c_uint64],
     "dlaunch_array_export": [dlaunch_array, POINTER(c_void_p)],
     "dlaunch_array_close": [dlaunch_array],
     "dlaunch_tensor_import": [c_void_p, POINTER(dlaunch_tensor)],

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import numbers
 import operator
+import re
 import struct
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _dtype, _lib, _recipes, _tensor, _torch
+from dlaunch import _abi, _dtype, _recipes, _tensor, _torch
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
+from dlaunch._stream import native_stream, order
 
 _COMPLEX_FORMATS = {"c32": "<ee", "c64": "<ff", "c128": "<dd"}
 _FIRST_HANDLE = 1 << 48  # a stream below is a driver's
@@ -57,24 +59,55 @@ class InOut(Marked):
     flags = _abi.DLAUNCH_IN | _abi.DLAUNCH_OUT
 
 
+def in_brackets(parameter: Parameter | None) -> str:
+    """Give " (y)" where a name is known."""
+    return f" ({parameter.name})" if parameter is not None and parameter.name else ""
+
+
 class Arguments:
     """The arguments of one launch, and what must live until it has returned."""
 
-    def __init__(self, values: Sequence[Any], parameters: Sequence[Parameter], kernel: str, stream: int | None) -> None:
-        """Convert values; parameters are those that a caller passes, stream is None where no one says which."""
+    def __init__(
+        self,
+        values: Sequence[Any],
+        parameters: Sequence[Parameter],
+        kernel: str,
+        stream: int | None,
+        ordered: bool = False,
+    ) -> None:
+        """Convert values.
+
+        parameters are those that a caller passes, stream is None where no one says which. With ordered the producers'
+        work comes before the stream's.
+        """
         self.array = (_abi.dlaunch_arg * len(values))()
         self.keep: list[object] = []
         self.stream = stream
+        self._ordered = ordered
+        self._arrays: list[DeviceArray] = []
         self.has_copies = False
         agrees = len(values) == len(parameters)  # else the library says how many are wanted
         for index, value in enumerate(values):
             parameter = parameters[index] if agrees else None
-            try:
-                self._convert(self.array[index], value, parameter)
-            except Error as error:
-                name = f" ({parameter.name})" if parameter is not None and parameter.name else ""
-                message = f'dlaunch_launch: kernel "{kernel}", argument {index}{name}: {error}'
-                raise type(error)(message, argument=index) from error.__cause__
+            subject = f'dlaunch_launch: kernel "{kernel}", argument {index}{in_brackets(parameter)}'
+            self._put(self.array[index], value, parameter, subject, index)
+
+        for array in self._arrays:  # which may stand before the tensor that says what the stream is
+            array._order(self.stream or 0)
+
+    @classmethod
+    def of_binding(cls, value: Any, parameter: Parameter | None, subject: str) -> Arguments:
+        """Convert one value that is bound, and of which subject begins what is said; it is ordered as for stream 0."""
+        made = cls((), (), "", 0)
+        made.array = (_abi.dlaunch_arg * 1)()
+        made._put(made.array[0], value, parameter, subject, -1 if parameter is None else parameter.index)
+        return made
+
+    def _put(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, subject: str, number: int) -> None:
+        try:
+            self._convert(arg, value, parameter)
+        except Error as error:
+            raise type(error)(f"{subject}: {error}", argument=number) from error.__cause__
 
     def _convert(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
         if isinstance(value, Marked):
@@ -82,8 +115,8 @@ class Arguments:
             value = value.array
             if not isinstance(value, DeviceArray) and not _tensor.is_tensor(value):
                 raise ArgumentError(f"{type(value).__name__} in a mark is no tensor; {_ADVICE}")
-        elif parameter is not None and _is_scalar_array(value) and _dtype.named(parameter.type) is not None:
-            value = value[()]
+        elif parameter is not None and _is_number(parameter) and _is_host_scalar(value):
+            value = value[()] if hasattr(value, "__array_interface__") else value.item()
         if value is None:
             arg.kind = _abi.DLAUNCH_ARG_NONE
         elif isinstance(value, DeviceArray):
@@ -97,13 +130,16 @@ class Arguments:
 
     def _put_array(self, arg: _abi.dlaunch_arg, array: DeviceArray) -> None:
         self.keep.append(array)
+        if self._ordered:
+            array._check_open()
+            self._arrays.append(array)
         token = array.handle
         is_handle = token == 0 or token >= _FIRST_HANDLE
         arg.kind = _abi.DLAUNCH_ARG_HANDLE if is_handle else _abi.DLAUNCH_ARG_VERSIONED
         arg.value.u = token
 
     def _put_tensor(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
-        borrowed = _tensor.read(value, native_stream(self.stream))
+        borrowed = _tensor.read(value, self._native(), ordered=self._ordered)
         self.keep.append(borrowed)
         written = (parameter is not None and parameter.mode in ("out", "inout")) or arg.flags & _abi.DLAUNCH_OUT
         if borrowed.is_copied:
@@ -125,24 +161,18 @@ class Arguments:
                 self.stream = borrowed.stream
             elif not by_interface:  # its __dlpack__ has ordered itself before the legacy default stream
                 self.stream = 0
-        elif by_interface and borrowed.stream not in (None, native_stream(self.stream)):
+        elif borrowed.stream is not None and (by_interface or self._ordered):
             # What __cuda_array_interface__ asks of a consumer on another stream.
-            _lib.call("dlaunch_stream_synchronize", borrowed.stream)
+            order(borrowed.stream, self._native() or 0, borrowed.device[1])
+
+    def _native(self) -> int | None:
+        return None if self.stream is None else native_stream(self.stream)
 
 
 _ADVICE = (
     "make it one: numpy.asarray(...) for a host array (dlaunch.In, Out or InOut of it), dlaunch.to_device(...) "
     "for a device array, bytes for a struct by value"
 )
-
-
-def native_stream(stream: int | None) -> int | None:
-    """Give the driver's number of a stream."""
-    if stream is None or stream < _FIRST_HANDLE:
-        return stream
-    out = ctypes.c_uint64()
-    _lib.call("dlaunch_stream_native", stream, ctypes.byref(out))
-    return out.value
 
 
 # ---- scalars
@@ -155,7 +185,7 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
         arg.kind, arg.value.u = _abi.DLAUNCH_ARG_BOOL, int(value)
     elif isinstance(value, bytes):
         _put_bytes(arg, value, keep)
-    elif numpy is not None and isinstance(value, numpy.generic):
+    elif numpy is not None and isinstance(value, numpy.generic) and not isinstance(value, str):
         _put_numpy(arg, value, parameter, keep)
     elif isinstance(value, int):
         _put_int(arg, value)
@@ -176,10 +206,22 @@ def _put_scalar(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, 
     return True
 
 
-def _is_scalar_array(value: Any) -> bool:
-    """Tell a host array without axes, which is a number to a parameter that is no tensor."""
+_NUMBER = re.compile(r"b(8|16|32|64)|bytes\(.*")
+
+
+def _is_number(parameter: Parameter) -> bool:
+    """Tell a parameter that a prototype declares as a number, or as a struct by value."""
+    return _dtype.named(parameter.type) is not None or _NUMBER.fullmatch(parameter.type) is not None
+
+
+def _is_host_scalar(value: Any) -> bool:
+    """Tell a host array without axes, of any package, which is a number to a parameter that is no tensor."""
+    if getattr(value, "shape", None) != () or isinstance(value, DeviceArray) or not hasattr(value, "__dlpack_device__"):
+        return False
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray) and value.ndim == 0
+    if numpy is not None and isinstance(value, numpy.generic):
+        return False  # a number already
+    return hasattr(value, "item") and value.__dlpack_device__()[0] == _abi.kDLCPU
 
 
 def _put_int(arg: _abi.dlaunch_arg, value: int) -> None:
@@ -201,14 +243,12 @@ def _put_complex(
     arg: _abi.dlaunch_arg, value: complex, parameter: Parameter | None, own: str | None, keep: list[object]
 ) -> None:
     """Pack a complex number as the parameter's type says, else as its own does."""
-    wanted = parameter.type if parameter is not None and parameter.type in _COMPLEX_FORMATS else own
+    declared = parameter.type if parameter is not None and _dtype.named(parameter.type) is not None else ""
+    wanted = declared or own
+    if declared and declared not in _COMPLEX_FORMATS:
+        raise ArgumentError(f"complex given, {declared} wanted")
     if wanted is None:
-        typed = parameter is not None and _dtype.named(parameter.type) is not None
-        raise ArgumentError(
-            f"complex given, {parameter.type} wanted"
-            if typed and parameter is not None
-            else "complex given, and the parameter has no type; declare it c64 or c128 in a prototype"
-        )
+        raise ArgumentError("complex given, and the parameter has no type; declare it c64 or c128 in a prototype")
     try:
         packed = struct.pack(_COMPLEX_FORMATS[wanted], value.real, value.imag)
     except OverflowError:
@@ -223,11 +263,11 @@ def _put_numpy(arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None, k
     untyped = parameter is not None and parameter.size == value.dtype.itemsize and _dtype.named(wanted) is None
     if kind == "b":
         arg.kind, arg.value.u = _abi.DLAUNCH_ARG_BOOL, int(value)
-    elif kind in "iu":
+    elif kind in "iu" or value.dtype.name.rstrip("0123456789") in ("int", "uint"):  # ml_dtypes' int4 is of kind V
         _put_int(arg, int(value))
     elif kind == "c" and value.dtype.itemsize <= 16:
         _put_complex(arg, complex(value), parameter, f"c{8 * value.dtype.itemsize}", keep)
-    elif kind in "Mm" or (kind == "V" and value.dtype.names is not None):
+    elif kind in "Mm" or isinstance(value, sys.modules["numpy"].void):
         _put_bytes(arg, value.tobytes(), keep)
     elif value.dtype.itemsize > 8:
         raise ArgumentError(f"{value.dtype.name} is no type of a kernel's; give a float")

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from dlaunch import _abi, _export, _lib, _memory, _tensor
+from dlaunch import _abi, _lib, _memory, _tensor
 from dlaunch._arguments import Arguments
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, HandleError, TensorError
@@ -29,32 +29,31 @@ class _Fixed(Arguments):
 
     def _put_array(self, arg: _abi.dlaunch_arg, array: DeviceArray) -> None:
         array._check_open()
-        if array._is_view():
-            self._put_capsule(arg, _export.capsule_of_view(array, array._borrowed, True))
+        if array._is_foreign():
+            self._put_imported(arg, array._borrowed)
         else:
             self.keep.append(array)
             arg.kind, arg.value.handle = _abi.DLAUNCH_ARG_HANDLE, array.handle
 
     def _put_tensor(self, arg: _abi.dlaunch_arg, value: Any, parameter: Parameter | None) -> None:
-        borrowed = _tensor.read(value, by_capsule=True)
+        borrowed = _tensor.read(value, ordered=True)  # by a capsule, if it can be: that keeps the memory itself
+        device_type, device = borrowed.device
         if borrowed.is_copied:
             raise TensorError(f"{type(value).__name__}: its __dlpack__ gave a copy, which would stay as it is now")
-        if borrowed.device[0] == _abi.kDLCPU and not _memory.is_device(borrowed):
+        if device_type == _abi.kDLCPU and not _memory.is_device(borrowed):
             raise TensorError(
                 f"{type(value).__name__} is in host memory, which a batch does not copy each time; "
                 "give dlaunch.to_device(...) of it"
             )
-        if self.source is None:
-            self.source = _tensor.stream_source(type(value), borrowed.device)
-        if borrowed.keep is not value:
-            self._put_capsule(arg, borrowed.keep)
-            return
-        if _tensor.exchange_api(type(value)) == 0 and borrowed.stream is not None:
-            _lib.call("dlaunch_stream_synchronize", borrowed.stream)  # which __cuda_array_interface__ asks for
-        self._put_capsule(arg, _export.capsule_of_view(value, borrowed, True))
+        if device_type == _abi.kDLCUDA:
+            source = _tensor.stream_source(value, device)
+            self.source = self.source or source
+            if source is None and borrowed.stream is not None:
+                _lib.call("dlaunch_stream_synchronize", borrowed.stream)  # which __cuda_array_interface__ asks for
+        self._put_imported(arg, borrowed)
 
-    def _put_capsule(self, arg: _abi.dlaunch_arg, capsule: object) -> None:
-        imported = ImportedTensor(capsule)
+    def _put_imported(self, arg: _abi.dlaunch_arg, borrowed: _tensor.BorrowedTensor) -> None:
+        imported = ImportedTensor(borrowed)
         self.keep.append(imported)
         arg.kind, arg.value.handle = _abi.DLAUNCH_ARG_HANDLE, imported.handle
 
@@ -94,7 +93,8 @@ class Batch:
             raise HandleError(f'batch: kernel "{plain._entry.name}" is closed')
         fixed = _Fixed(arguments, plain._entry)
         self._launches.append((plain, fixed))
-        self._source = self._source or fixed.source
+        bound = plain._held.stream_owner()
+        self._source = self._source or (fixed.source if bound is None else bound.current_stream)
         self._by_stream.clear()
 
     def __len__(self) -> int:
@@ -150,7 +150,7 @@ class Batch:
         """
         calls, out = self._calls(0), ctypes.c_uint64()
         _lib.call_driver("dlaunch_graph_create", calls, len(calls), ctypes.byref(out))
-        return Graph(out.value, self._source)
+        return Graph(out.value, self._source, [plain._held for plain, _ in self._launches])
 
 
 def batch(launches: Iterable[tuple[Any, ...]] = ()) -> Batch:

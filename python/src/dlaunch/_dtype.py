@@ -140,6 +140,16 @@ def of_numpy(dtype: Any) -> DataType:
     return found
 
 
+def of_items(dtype: Any) -> DataType:
+    """Read the dtype of a NumPy or CuPy array. TensorError also for types of less than a byte."""
+    found = of_numpy(dtype)
+    if found.bits < 8:
+        raise TensorError(
+            f"{found}: each element has a byte of its own here, and kernels pack them; give .view('uint8')"
+        )
+    return found
+
+
 def _of_str(text: str) -> DataType | None:
     """Read an array-interface type string: '<f4'."""
     if len(text) < 3 or text[0] not in "<|=" or not text[2:].isdigit():
@@ -160,6 +170,16 @@ def of_interface(text: str) -> DataType:
     if text[:2] == "|V" and text[2:].isdigit():
         return DataType(_abi.kDLOpaqueHandle, 8, int(text[2:]))
     raise TensorError(f"typestr {text!r} has no counterpart in DLPack")
+
+
+def of_format(format: _Text, itemsize: int) -> DataType | None:
+    """Read a format of the buffer protocol in native order; None for what is no number."""
+    letter = format.lstrip("@=<")
+    kind = {"?": "bool", "e": "f16", "f": "f32", "d": "f64", "Zf": "c64", "Zd": "c128"}.get(letter)
+    if kind is None and len(letter) == 1 and letter in "bhilqnBHILQN":
+        kind = f"{'i' if letter.islower() else 'u'}{8 * itemsize}"
+    found = named(kind) if kind is not None else None
+    return found if found is not None and found.itemsize == itemsize else None
 
 
 def parse(dtype: Any) -> DataType:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _lib, _tensor
+from dlaunch import _abi, _dtype, _lib, _tensor
 
 
 def capsule_of_array(handle: int, versioned: bool) -> Any:
@@ -18,6 +19,15 @@ def capsule_of_array(handle: int, versioned: bool) -> Any:
 def capsule_of_view(view: object, borrowed: _tensor.BorrowedTensor, versioned: bool) -> Any:
     """Export a view: the capsule keeps what the view keeps alive."""
     return _capsule(borrowed.pointer, borrowed.keep, versioned)
+
+
+def capsule_of_copy(data: bytearray, dtype: _dtype.DataType, shape: Sequence[int], versioned: bool) -> Any:
+    """Export elements in C order that nobody else has, in host memory."""
+    place = (ctypes.c_char * len(data)).from_buffer(data)
+    address = ctypes.addressof(place) if data else 0
+    host, flags = (_abi.kDLCPU, 0), _abi.DLPACK_FLAG_BITMASK_IS_COPIED
+    borrowed = _tensor.BorrowedTensor(address, host, dtype, shape, _tensor.c_strides(shape), flags, place)
+    return _capsule(borrowed.pointer, place, versioned)
 
 
 def _capsule(address: int, owner: object, versioned: bool) -> Any:

@@ -24,14 +24,14 @@ class Graph(Managed):
     collected before, until it is closed itself and has run.
     """
 
-    __slots__ = ("_source",)
+    __slots__ = ("_keep", "_source")
 
     _closer = "dlaunch_graph_close"
 
-    def __init__(self, handle: int, source: StreamSource | None) -> None:
-        """Own a handle; source tells the stream of launches that name none."""
+    def __init__(self, handle: int, source: StreamSource | None, keep: object) -> None:
+        """Own a handle; source tells the stream of launches that name none. keep is kept."""
         super().__init__(handle)
-        self._source = source
+        self._source, self._keep = source, keep
 
     def launch(self, stream: Any = None) -> None:
         """Launch it on a stream of its device; None as in Batch.

@@ -6,40 +6,30 @@ import ctypes
 import functools
 from collections.abc import Callable
 
-from dlaunch import _lib, _tensor
-from dlaunch._errors import TensorError
+from dlaunch import _export, _lib, _tensor
 from dlaunch._managed import Managed
 
-# The names of capsules, what they are called once somebody has taken what is in them, and who takes it here.
-_KINDS = (
-    (b"dltensor_versioned", b"used_dltensor_versioned", "dlaunch_tensor_import_versioned"),
-    (b"dltensor", b"used_dltensor", "dlaunch_tensor_import"),
-)
+_NAME, _USED = b"dltensor_versioned", b"used_dltensor_versioned"  # of a capsule, before and after it is consumed
 
 
 class ImportedTensor(Managed):
-    """A dlaunch_tensor: closing it lets the memory go when the launches and graphs that use it are done."""
+    """A dlaunch_tensor: what was read is let go when this is closed, and no launch or graph needs it any more."""
 
     __slots__ = ()
 
     _closer = "dlaunch_tensor_close"
 
-    def __init__(self, capsule: object) -> None:
-        """Take over what is in a capsule of DLPack."""
-        for name, used, function in _KINDS:
-            address = _tensor.capsule_pointer(capsule, name)
-            if address:
-                out = ctypes.c_uint64()
-                _set_name()(capsule, used)  # it is consumed, whatever comes of it
-                _lib.call(function, address, ctypes.byref(out))
-                super().__init__(out.value)
-                return
-        raise TensorError("what is in its capsule was taken by somebody else")
+    def __init__(self, borrowed: _tensor.BorrowedTensor) -> None:
+        """Take over the description of a tensor, and what it keeps alive."""
+        capsule, out = _export.capsule_of_view(None, borrowed, True), ctypes.c_uint64()
+        address = _tensor.capsule_pointer(capsule, _NAME)
+        _set_name()(capsule, _USED)
+        _lib.call("dlaunch_tensor_import_versioned", address, ctypes.byref(out))  # consumes it, whatever comes of it
+        super().__init__(out.value)
 
 
 @functools.cache
 def _set_name() -> Callable[[object, bytes], int]:
-    # The capsule keeps the address of the name: those above are there for ever.
-    found = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-    function: Callable[[object, bytes], int] = found(("PyCapsule_SetName", ctypes.pythonapi))
-    return function
+    # The capsule keeps the address of the name, which is there for ever.
+    function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+    return function(("PyCapsule_SetName", ctypes.pythonapi))

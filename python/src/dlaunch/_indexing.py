@@ -7,6 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from dlaunch import _tensor
 from dlaunch._errors import ArgumentError, TensorError
 
 
@@ -52,3 +53,36 @@ def reshaped(shape: int | Sequence[int], size: int) -> tuple[int, ...]:
     if any(e < 0 for e in extents) or math.prod(extents) != size:
         raise TensorError(f"reshape: {size} elements have no shape {extents}")
     return tuple(extents)
+
+
+def reshaped_strides(shape: Sequence[int], strides: Sequence[int], extents: Sequence[int]) -> Sequence[int] | None:
+    """Give the strides that show the same elements in the same order in another shape; None if there are none."""
+    if 0 in shape:
+        return _tensor.c_strides(extents)
+    runs: list[tuple[int, int]] = []  # axes that are one, outermost first
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if runs and runs[-1][1] == extent * stride:
+            extent *= runs.pop()[0]
+        runs.append((extent, stride))
+    found, left, step = [], 1, 1
+    for extent in reversed(extents):
+        if extent > 1 and left == 1:
+            left, step = runs.pop()
+        if left % extent:
+            return None
+        found.append(step)
+        left, step = left // extent, step * extent
+    return found[::-1]
+
+
+def broadcast(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """Give the strides that show an array in a wanted shape, as NumPy broadcasts. TensorError if it does not fit."""
+    extra = len(shape) - len(wanted)
+    if extra > 0 and all(n == 1 for n in shape[:extra]):
+        shape, strides, extra = shape[extra:], strides[extra:], 0
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    if extra > 0 or any(n not in (1, m) for n, m in pairs):
+        raise TensorError(f"assignment: shape {list(shape)} given, {list(wanted)} wanted")
+    return [0] * -extra + [s if n != 1 else 0 for n, s in zip(shape, strides, strict=True)]

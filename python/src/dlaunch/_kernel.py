@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import pickle
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from dlaunch import _abi, _lib
+from dlaunch import _abi, _capture, _lib
 from dlaunch._arguments import Arguments, recipe_of
 from dlaunch._array import DeviceArray, handle_offset
 from dlaunch._attributes import Attributes, LaunchAttributes, launch_attributes
+from dlaunch._capture import Capture
 from dlaunch._errors import ArgumentError, ConfigError, HandleError, error_of
 from dlaunch._foreign import address_of
-from dlaunch._managed import Managed
+from dlaunch._managed import Managed, refuse_copy
 from dlaunch._occupancy import Occupancy, Shared, bytes_of
 from dlaunch._parameter import Parameter, is_prototype, read_parameters
 from dlaunch._sizes import count as _count
@@ -39,7 +41,7 @@ class _Entry(Managed):
         self.known: dict[tuple[int, int], int] = {}  # attributes that never change, by device and number
         self.name = name
         self.parameters = read_parameters(handle, prototype)
-        self.passed = tuple(p for p in self.parameters if not p.filled)
+        self.passed = tuple(p for p in self.parameters if not p.filled and not p.bound)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,18 +84,31 @@ class _Configuration:
         return config
 
 
+@dataclasses.dataclass(frozen=True)
+class _Held:
+    """What a kernel and its launchers keep alive: the Library, for what is bound to its symbols, and what is bound."""
+
+    library: Managed | None
+    captures: tuple[Capture, ...] = ()
+
+    def stream_owner(self) -> Capture | None:
+        """Give the first GPU tensor whose package says on which stream it works."""
+        return next((c for c in self.captures if c.stream_owner is not None), None)
+
+
 class _Plain:
     """Launches through ctypes: what the builtin calls for all that it leaves, and what stands in for it."""
 
-    __slots__ = ("_config", "_configuration", "_entry", "_library")
+    __slots__ = ("_config", "_configuration", "_entry", "_held", "_library", "_stream_owner")
 
-    def __init__(self, entry: _Entry, configuration: _Configuration) -> None:
-        self._entry, self._configuration = entry, configuration
+    def __init__(self, entry: _Entry, configuration: _Configuration, held: _Held) -> None:
+        self._entry, self._configuration, self._held = entry, configuration, held
+        self._stream_owner = held.stream_owner() if configuration.stream is None else None
         self._config = configuration.to_struct()
         self._library = _lib.loaded()
 
     def __call__(self, *values: Any) -> None:
-        self._library.slow_calls["no builtin"] += 1
+        self._library.slow_calls["sync" if self._configuration.sync else "no builtin"] += 1
         self._launch(values)
 
     def leave(self, values: tuple[Any, ...], reason: str) -> None:
@@ -105,15 +120,22 @@ class _Plain:
         entry, given = self._entry, self._configuration.stream
         if entry.closed:
             raise HandleError(f'dlaunch_launch: kernel "{entry.name}" is closed')
-        arguments = Arguments(values, entry.passed, entry.name, given)
+        if self._stream_owner is not None:
+            given = self._stream_owner.current_stream()
+        arguments = Arguments(values, entry.passed, entry.name, given, self._configuration.sync)
         config = self._config
         stream = arguments.stream or 0
         if stream != config.stream:
             config = _abi.dlaunch_config.from_buffer_copy(config)
             config.stream = stream
         _lib.call("dlaunch_launch", entry.handle, ctypes.byref(config), arguments.array, len(values))
-        if arguments.has_copies or self._configuration.sync:
+        if arguments.has_copies:
             _lib.call("dlaunch_stream_synchronize", stream)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "what launches a dlaunch Kernel cannot be pickled or copied; pickle the Kernel, and configure there"
+        )
 
 
 def _raise_error(status: int, driver_code: int, argument: int, message: str) -> NoReturn:
@@ -121,9 +143,10 @@ def _raise_error(status: int, driver_code: int, argument: int, message: str) -> 
     raise error_of(status, driver_code, argument, message)
 
 
-def _launcher(entry: _Entry, configuration: _Configuration) -> Launcher:
+def _launcher(entry: _Entry, configuration: _Configuration, held: _Held) -> Launcher:
     """Make what launches a kernel with one configuration."""
-    plain = _Plain(entry, configuration)
+    plain = _Plain(entry, configuration, held)
+    owner = plain._stream_owner
     library = _lib.loaded()
     if library.python is None or not library.makes_builtins or configuration.sync or configuration.attributes:
         return plain
@@ -135,6 +158,7 @@ def _launcher(entry: _Entry, configuration: _Configuration) -> Launcher:
         handle_offset(),
         configuration.stream is None,
         configuration.hold_gil,
+        *(owner.stream_owner if owner is not None and owner.stream_owner is not None else (None, 0)),
     )
     try:
         made: Launcher = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
@@ -165,12 +189,17 @@ class Kernel:
     TensorError, ConfigError, HandleError (closed), FaultError and DriverError.
     """
 
-    def __init__(self, handle: int, text: str, default_name: str = "") -> None:
-        """Own a handle that dlaunch_kernel_get gave for this name or prototype."""
+    def __init__(self, handle: int, text: str, default_name: str = "", library: Managed | None = None) -> None:
+        """Own a handle that dlaunch_kernel_get gave for this name or prototype of a Library."""
         given = text.strip() if is_prototype(text) else None
         name = text if given is None else _name_of(given) or default_name
         self._prototype = given or _lib.read_text("dlaunch_kernel_prototype", handle) or None
-        self._entry = _Entry(handle, name, self._prototype)
+        self._text = text
+        self._held = _Held(library)
+        self._own(_Entry(handle, name, self._prototype))
+
+    def _own(self, entry: _Entry) -> None:
+        self._entry = entry
         self._by_key: dict[tuple[Any, ...], Launcher] = {}
         self._by_configuration: dict[_Configuration, Launcher] = {}
 
@@ -248,6 +277,7 @@ class Kernel:
         self._by_key.clear()  # the launchers keep streams
         self._by_configuration.clear()
         self._entry.close()
+        self._held = _Held(self._held.library)
 
     def __enter__(self) -> Kernel:
         """Give this object."""
@@ -257,13 +287,59 @@ class Kernel:
         """Close this."""
         self.close()
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied."""
-        raise TypeError("a dlaunch Kernel cannot be pickled or copied; load its image where it is needed")
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the library's image and the name or prototype; PicklingError if memory of this process is bound."""
+        captures = self._held.captures
+        _capture.refuse_pickling(self, captures)
+        if self.closed:
+            raise pickle.PicklingError(f"{self!r} cannot be pickled any more")
+        if self._held.library is None:
+            raise pickle.PicklingError(f"{self!r} cannot be pickled: it is of no image that this package has loaded")
+        return _again, (self._held.library, self._text, {c.index: c.value for c in captures})
+
+    __copy__ = __deepcopy__ = refuse_copy
 
     def __repr__(self) -> str:
-        """Show the prototype, or the name."""
-        return f"<dlaunch.Kernel {self._prototype or self.name}{', closed' if self.closed else ''}>"
+        """Show the prototype, or the name, and what is bound."""
+        bound = [p.name or f"parameter {p.index}" for p in self.parameters if p.bound]
+        of = f" with {', '.join(bound)} bound" if bound else ""
+        return f"<dlaunch.Kernel {self._prototype or self.name}{of}{', closed' if self.closed else ''}>"
+
+    # ---- capturing
+
+    def bind(self, /, *leading: Any, **by_name: Any) -> Kernel:
+        """Capture: give a kernel in which these parameters are fixed, and which is launched without them.
+
+        leading: values for the first parameters that are passed; by_name: for others. A device array's address, shape
+        and strides are fixed, its contents are not: what is written there later is seen, and kernels may write to it.
+        The new kernel keeps it alive. A host array is copied to the device now, and that copy does not change, so that
+        the kernel may only read it. Values are checked as launches check them: ArgumentError, TensorError. This kernel
+        stays as it is; what is bound can be bound again.
+        """
+        entry = self._entry
+        if entry.closed:
+            raise HandleError(f'bind: kernel "{entry.name}" is closed')
+        return self._bound(_by_parameter(entry, leading, by_name))
+
+    def _bound(self, values: list[tuple[Parameter, Any]]) -> Kernel:
+        entry = self._entry
+        captures = [_capture.of_parameter(value, parameter, entry.name) for parameter, value in values]
+        captures.sort(key=lambda c: c.is_frozen)  # copies go to the device of the others
+        handle = entry.handle
+        for capture in captures:
+            former, out = handle, ctypes.c_uint64()
+            try:
+                _lib.call("dlaunch_kernel_bind", former, capture.index, capture.array, ctypes.byref(out))
+            finally:
+                if former != entry.handle:
+                    _lib.call("dlaunch_kernel_close", former)
+            handle = out.value
+            capture.freeze()
+        made = Kernel.__new__(Kernel)
+        made._text, made._prototype = self._text, self._prototype
+        made._held = _Held(self._held.library, (*self._held.captures, *captures))
+        made._own(_Entry(handle, entry.name, self._prototype))
+        return made
 
     # ---- launching
 
@@ -315,9 +391,10 @@ class Kernel:
         bytes. stream: an int, a dlaunch.Stream, an object with __cuda_stream__, a torch or CuPy stream; None takes the
         current stream of the first GPU tensor whose package has one, else the legacy default stream. hold_gil
         keeps the interpreter's lock during the launch, which saves a wait beside busy Python threads, and can
-        dead-lock if the GPU waits for Python code. sync waits for the launch. check="pointers" asks the driver
-        about the memory of every tensor: freed, another device's, the host's, or ending before the tensor does
-        is a TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. attributes: further
+        dead-lock if the GPU waits for Python code. sync asks the tensors' producers to order what they did on
+        other streams before this one: the device waits, not the caller. check="pointers" asks the driver about
+        the memory of every tensor: freed, another device's, the host's, or ending before the tensor does is a
+        TensorError. empty_ok makes a 0 in grid or block a launch that does nothing. attributes: further
         CUlaunchAttributes by their number in cuda.h, each an int of 32 bits or the bytes of its value; with
         them launches go through ctypes. The result keeps the kernel's handle, but not past close(), and the
         stream. The kernel remembers what it gave for its latest configurations. ConfigError if a value is
@@ -341,7 +418,7 @@ class Kernel:
         )
         found = self._by_configuration.get(configuration)
         if found is None:
-            found = _launcher(self._entry, configuration)
+            found = _launcher(self._entry, configuration, self._held)
             _remember(self._by_configuration, configuration, found)
         return found
 
@@ -386,6 +463,44 @@ class Kernel:
         return self.configure(
             -(-size // block), block, stream, bytes_of(shared, block), hold_gil=hold_gil, sync=sync, empty_ok=size == 0
         )
+
+
+def _again(library: Any, text: str, bound: dict[int, Any]) -> Kernel:
+    """Get a kernel as it was pickled."""
+    kernel: Kernel = library.kernel(text)
+    if not bound:
+        return kernel
+    with kernel:
+        return kernel._bound([(kernel.parameters[index], value) for index, value in bound.items()])
+
+
+def _by_parameter(entry: _Entry, leading: tuple[Any, ...], by_name: dict[str, Any]) -> list[tuple[Parameter, Any]]:
+    """Say which parameter each value is for."""
+    subject = f'bind: kernel "{entry.name}"'
+    names = [p.name for p in entry.passed]
+    if len(leading) > len(names):
+        raise ArgumentError(
+            f"{subject} has {len(names)} parameters that are passed ({', '.join(names)}), {len(leading)} given"
+        )
+    found = list(zip(entry.passed, leading, strict=False))
+    for name, value in by_name.items():
+        if name not in names:
+            known = {p.name: p for p in entry.parameters}
+            why = "there is none of that name"
+            if name in known:
+                why = "it is bound already" if known[name].bound else "it is filled in by the prototype"
+            raise ArgumentError(f"{subject}, parameter {name}: {why}; one of {', '.join(names) or 'none'} is wanted")
+        if names.count(name) > 1:  # of PTX, cut where the C struct ends
+            raise ArgumentError(f"{subject}, parameter {name}: it is not the only one of that name; bind by position")
+        index = names.index(name)
+        if index < len(leading):
+            raise ArgumentError(f"{subject}, parameter {name}: given twice")
+        found.append((entry.passed[index], value))
+    if not found:
+        raise ArgumentError(
+            f"{subject}: nothing to bind; give values for some of {', '.join(names) or 'no parameters'}"
+        )
+    return found
 
 
 def _is_exact(item: Any) -> bool:

@@ -43,6 +43,7 @@ class Loaded:
         self.traces_origins = self.counts_leaks or _is_on("DLAUNCH_LOG")
         self.driver_seen = False
         self.slow_calls: Counter[str] = Counter()
+        self.kept: dict[str, int] = {}  # handles of the package's own kernels: nobody closes them
 
 
 def _is_on(variable: str) -> bool:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from dlaunch import _lib
 from dlaunch._errors import Error
+
+
+def refuse_copy(self: object, memo: object = None) -> NoReturn:
+    """Stand in for __copy__ and __deepcopy__ of what can be pickled: a copy beside it would load everything again."""
+    raise TypeError(f"a dlaunch {type(self).__name__} cannot be copied; share it, or pickle it for another process")
+
 
 _Self = TypeVar("_Self", bound="Managed")
 
@@ -65,7 +71,7 @@ class Managed:
 
         Then the library is only told, for DLAUNCH_LEAK, that the interpreter has let this go.
         """
-        if sys is None:
+        if sys is None or not getattr(self, "_owned", None):
             return
         try:
             if sys.is_finalizing() and not _lib.loaded().counts_leaks:
@@ -74,7 +80,7 @@ class Managed:
         except (AttributeError, IndexError, TypeError, Error):
             return
 
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Refuse to be pickled or copied: a handle means nothing elsewhere."""
         raise TypeError(f"a dlaunch {type(self).__name__} cannot be pickled or copied; make it anew where it is needed")
 

@@ -17,7 +17,7 @@ class Parameter:
 
     name and type are the prototype's, else what the PTX says, else ''. offset and size are in bytes, in the parameter
     buffer. mode is 'in', 'out', 'inout', or '' where no prototype says. filled: a prototype's `=` gives it, so that it
-    is never passed.
+    is never passed. bound: Kernel.bind has fixed it, so that it is passed no more.
     """
 
     index: int
@@ -27,6 +27,7 @@ class Parameter:
     size: int
     mode: str
     filled: bool
+    bound: bool = False
 
 
 def read_parameters(kernel: int, prototype: str | None) -> tuple[Parameter, ...]:
@@ -42,7 +43,8 @@ def read_parameters(kernel: int, prototype: str | None) -> tuple[Parameter, ...]
             return tuple(found)
         is_filled = index < len(filled) and filled[index]
         mode = _MODES.get(p.mode & (_abi.DLAUNCH_IN | _abi.DLAUNCH_OUT), "")
-        found.append(Parameter(index, p.name.decode(), p.type.decode(), p.offset, p.size, mode, is_filled))
+        is_bound = bool(p.mode & _abi.DLAUNCH_BOUND)
+        found.append(Parameter(index, p.name.decode(), p.type.decode(), p.offset, p.size, mode, is_filled, is_bound))
 
 
 def _filled(prototype: str) -> list[bool]:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dlaunch import _abi, _dtype, _lib
-from dlaunch._errors import TensorError
 from dlaunch._offsets import offset_of, span_offset_of
 
 
@@ -78,9 +77,7 @@ def _has_several_devices() -> bool:
 
 def _packed_dtype(dtype: Any) -> int:
     """Give a NumPy dtype as DLPack's fields in one number. TensorError for what it has no counterpart of."""
-    found = _dtype.of_numpy(dtype)
-    if found.bits < 8:  # packed there, but not by NumPy
-        raise TensorError(f"{found}: NumPy's elements are of a byte")
+    found = _dtype.of_items(dtype)
     return found.code | found.bits << 8 | found.lanes << 16
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import json
+from collections import Counter
 from typing import Any
 
 from dlaunch import _lib
@@ -75,11 +76,14 @@ def drain() -> None:
 
 
 def report() -> dict[str, Any]:
-    """Tell what is alive and what was done, as dlaunch_report does.
+    """Tell what is alive and what was done, as dlaunch_report does; what the package keeps for itself is left out.
 
     launches.python is this package's: how many launches left the builtin, or never had one, and the reasons.
     """
     found: dict[str, Any] = json.loads(_lib.read_text("dlaunch_report"))
+    kept = set(_lib.loaded().kept.values())
+    found["handles"] = [h for h in found["handles"] if not kept.intersection((h["handle"], *h.get("held_by", ())))]
+    found["live"] = dict(Counter(h["kind"] for h in found["handles"] if h["open"]))
     slow = dict(_lib.loaded().slow_calls)
     found["launches"]["python"] = {"slow": sum(slow.values()), "reasons": slow}
     return found

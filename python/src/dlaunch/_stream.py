@@ -146,6 +146,9 @@ class Stream(Managed):
         return f"<dlaunch.Stream on device {self._device}{', closed' if self.closed else ''}>"
 
 
+_FIRST_HANDLE = 1 << 48  # a stream below is a driver's
+
+
 def device_number(device: SupportsInt) -> int:
     """Check a device number."""
     try:
@@ -192,6 +195,43 @@ def stream_number(stream: Any) -> int:
             "or an object with __cuda_stream__ is wanted"
         )
     return number
+
+
+def stream_or_legacy(stream: Any) -> int:
+    """Give the number of a stream, or of the legacy default one for None."""
+    return 0 if stream is None else stream_number(stream)
+
+
+def native_stream(stream: int) -> int:
+    """Give the driver's number of a stream."""
+    if stream < _FIRST_HANDLE:
+        return stream
+    out = ctypes.c_uint64()
+    _lib.call("dlaunch_stream_native", stream, ctypes.byref(out))
+    return out.value
+
+
+def dlpack_stream(stream: Any) -> int:
+    """Check the stream that a consumer gives to __dlpack__. ArgumentError for 0, which could be two streams."""
+    if isinstance(stream, bool) or not isinstance(stream, int) or stream == 0 or not -1 <= stream < _FIRST_HANDLE:
+        raise ArgumentError(
+            f"__dlpack__: stream is {stream!r}; None, 1 (legacy default), 2 (per-thread default), "
+            "a cudaStream_t as an int, or -1 for no order is wanted"
+        )
+    return stream
+
+
+def order(before: int, after: int, device: int) -> None:
+    """Make a stream wait, on the device, for what another one, of that device, has been given so far."""
+    if (before or 1) == (after or 1):  # 0 and 1 are one
+        return
+    event = ctypes.c_uint64()
+    _lib.call("dlaunch_event_create", device, _abi.DLAUNCH_EVENT_NO_TIMING, ctypes.byref(event))
+    try:
+        _lib.call("dlaunch_event_record", event, before)
+        _lib.call("dlaunch_event_wait", event, after)
+    finally:
+        _lib.call("dlaunch_event_close", event)
 
 
 Stream.legacy, Stream.per_thread = Stream.from_handle(1), Stream.from_handle(2)

@@ -6,13 +6,17 @@ import ctypes
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
 
 from dlaunch import _abi, _dtype
+from dlaunch._buffer import Buffer, is_buffer
 from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
-_LEGACY_DEFAULT_STREAM = 1  # as __dlpack__ counts; 0 is not allowed there
+LEGACY = 1  # the legacy default stream, as __dlpack__ counts; 0 is not allowed there
+_MOST_AXES = 64  # as the executor has room for
+_IMMUTABLE = ("jax", "jaxlib", "pyarrow")  # which their structs do not all say
 UNORDERED = -1  # likewise: the producer waits for nothing
 
 
@@ -84,14 +88,19 @@ class BorrowedTensor:
         """Whether the memory may not be written."""
         return bool(self.struct.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY)
 
+    def set_strides(self, strides: Sequence[int]) -> None:
+        """Correct the strides, in elements."""
+        self.strides = (ctypes.c_int64 * len(strides))(*strides)
+        self.struct.dl_tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
+
     def element_strides(self) -> tuple[int, ...]:
         """Give the strides in elements, C order's where there are none."""
         return c_strides(tuple(self.shape)) if self.strides is None else tuple(self.strides)
 
 
-def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Give the strides, in elements, of C order."""
-    strides = [1] * len(shape)
+def c_strides(shape: Sequence[int], step: int = 1) -> tuple[int, ...]:
+    """Give the strides of C order, in elements or such steps."""
+    strides = [step] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
     return tuple(strides)
@@ -105,12 +114,16 @@ def is_c_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
     """Copy a struct whose memory is another's, while it is sure to be there."""
     rank = tensor.ndim
-    if rank < 0 or (rank > 0 and not tensor.shape):
+    if not 0 <= rank <= _MOST_AXES or (rank > 0 and not tensor.shape):
         raise TensorError(f"its DLPack struct has rank {rank} and {'a' if tensor.shape else 'no'} shape")
+    if rank and any((ctypes.cast(p, ctypes.c_void_p).value or 0) % 8 for p in (tensor.shape, tensor.strides)):
+        raise TensorError("the address of its shape or strides is no multiple of 8")
     strides = tensor.strides[:rank] if rank and tensor.strides else None
-    address = tensor.data or 0
+    address = tensor.data + tensor.byte_offset if tensor.data else 0
+    if address >= 1 << 64:
+        raise TensorError(f"its data and its byte_offset, {tensor.byte_offset}, lead past the end of memory")
     return BorrowedTensor(
-        address + tensor.byte_offset if address else 0,
+        address,
         (tensor.device.device_type, tensor.device.device_id),
         _dtype.of_dlpack(tensor.dtype),
         tensor.shape[:rank] if rank else (),
@@ -167,16 +180,32 @@ def _from_exchange(value: Any, address: int) -> BorrowedTensor:
         raise TensorError("its DLPack exchange function failed without saying why")
     borrowed = copy_of(tensor, 0, value)
     device_type, device_id = borrowed.device
-    if device_type == _abi.kDLCUDA and api.current_work_stream:
-        borrowed.stream = _work_stream(api, device_id)
+    if device_type == _abi.kDLCUDA:
+        borrowed.stream = _exchange_stream(api, device_id)
     return borrowed
 
 
-def _work_stream(api: _ExchangeAPI, device: int) -> int | None:
+def _exchange_stream(api: _ExchangeAPI, device: int) -> int | None:
+    if not api.current_work_stream:
+        return None
     ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
     stream = ctypes.c_void_p()
     failed = ask(api.current_work_stream)(_abi.kDLCUDA, device, ctypes.byref(stream))
     return None if failed else stream.value or 0
+
+
+def current_stream(value: Any, device: int) -> int | None:
+    """Give the stream on which the package of a GPU tensor works now; None where there is no such thing."""
+    address = exchange_api(type(value))
+    return _exchange_stream(_ExchangeAPI.from_address(address), device) if address else _producer_stream(value, device)
+
+
+def stream_source(value: Any, device: int) -> Callable[[], int | None] | None:
+    """Give what tells current_stream from now on, at less cost; None where there is no such thing."""
+    address = exchange_api(type(value))
+    if address:
+        return functools.partial(_exchange_stream, _ExchangeAPI.from_address(address), device)
+    return None if _producer_stream(value, device) is None else functools.partial(_producer_stream, value, device)
 
 
 # ---- __dlpack__
@@ -199,15 +228,21 @@ def capsule_pointer(capsule: object, name: bytes) -> int:
     return pointer(capsule, name) or 0 if is_valid(capsule, name) else 0
 
 
-def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
+def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> BorrowedTensor:
     device_type, device_id = (int(n) for n in value.__dlpack_device__())
     keywords: dict[str, Any] = {"max_version": _VERSION}
     stream = None
     if device_type == _abi.kDLCUDA:
-        stream = _producer_stream(_package_of(type(value)), device_id)
-        # A producer whose current stream is known needs no ordering: the launch goes there, or where the caller says.
-        keywords["stream"] = -1 if stream is not None else (launch_stream or _LEGACY_DEFAULT_STREAM)
-    capsule = _call_dlpack(value.__dlpack__, keywords)
+        stream = _producer_stream(value, device_id)
+        # Where a producer's current stream is known the launch goes there, or where the caller says: it is asked for an
+        # order only if the caller wants one.
+        keywords["stream"] = UNORDERED if stream is not None else (launch_stream or LEGACY)
+        if ordered:
+            keywords["stream"] = (stream if launch_stream is None else launch_stream) or LEGACY
+        if keywords["stream"] == UNORDERED and _package_of(value) in ("jax", "jaxlib"):
+            keywords["stream"] = LEGACY  # JAX 0.11 takes -1 for the address of a stream
+    with _producer_device(value, device_type, device_id):
+        capsule = _call_dlpack(_exporter(value), keywords)
     for name in _CAPSULES:
         address = capsule_pointer(capsule, name)
         if address:
@@ -222,7 +257,12 @@ def _from_dlpack(value: Any, launch_stream: int | None) -> BorrowedTensor:
             raise TensorError(f"its DLPack struct has major version {major}; {_abi.DLPACK_MAJOR_VERSION} is wanted")
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
-    borrowed.stream = stream
+    borrowed.stream = None if ordered and launch_stream is not None else stream
+    if _package_of(value) in _IMMUTABLE:
+        borrowed.struct.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(value, cupy.ndarray):  # CuPy 14.2 divides negative strides as if they were not
+        borrowed.set_strides([s // value.itemsize for s in value.strides])
     return borrowed
 
 
@@ -237,23 +277,28 @@ def _call_dlpack(export: Callable[..., Any], keywords: dict[str, Any]) -> Any:
     return export(**keywords)
 
 
-def stream_source(cls: type, device: tuple[int, int]) -> Callable[[], int | None] | None:
-    """Give what tells the current stream of the package that has a class of tensors; None where there is no such."""
-    if device[0] != _abi.kDLCUDA:
-        return None
-    address = exchange_api(cls)
-    if address and _ExchangeAPI.from_address(address).current_work_stream:
-        return functools.partial(_work_stream, _ExchangeAPI.from_address(address), device[1])
-    package = _package_of(cls)
-    return functools.partial(_producer_stream, package, device[1]) if package in ("torch", "cupy") else None
+def _exporter(value: Any) -> Callable[..., Any]:
+    """Give what exports a tensor; torch's refuses one that requires gradients, which a launch does not record."""
+    if _package_of(value) == "torch" and value.requires_grad:
+        value = value.detach()
+    export: Callable[..., Any] = value.__dlpack__
+    return export
 
 
-def _package_of(cls: type) -> str:
-    return cls.__module__.partition(".")[0]
+def _producer_device(value: Any, device_type: int, device: int) -> AbstractContextManager[Any]:
+    """Make a device current for torch, whose tensors are exported only there."""
+    if _package_of(value) == "torch" and device_type == _abi.kDLCUDA:
+        return cast("AbstractContextManager[Any]", sys.modules["torch"].cuda.device(device))
+    return nullcontext()
 
 
-def _producer_stream(package: str, device: int) -> int | None:
-    """Give the current stream of a package, where it has such a thing."""
+def _package_of(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _producer_stream(value: Any, device: int) -> int | None:
+    """Give the current stream of the package that made a tensor, where it has such a thing."""
+    package = _package_of(value)
     if package == "torch":
         return int(sys.modules["torch"].cuda.current_stream(device).cuda_stream)
     if package == "cupy":
@@ -271,7 +316,7 @@ def _from_numpy(value: Any) -> BorrowedTensor:
     numpy = sys.modules["numpy"]
     if isinstance(value, numpy.ma.MaskedArray):
         raise TensorError("a masked array's mask has no counterpart in DLPack; give .filled()")
-    dtype = _dtype.of_numpy(value.dtype)
+    dtype = _dtype.of_items(value.dtype)
     flags = 0 if value.flags.writeable else _abi.DLPACK_FLAG_BITMASK_READ_ONLY
     strides = _element_strides(value.strides, value.dtype.itemsize, value.shape)
     return BorrowedTensor(value.ctypes.data, (_abi.kDLCPU, 0), dtype, value.shape, strides, flags, value)
@@ -286,6 +331,16 @@ def _element_strides(strides: Sequence[int] | None, itemsize: int, shape: Sequen
                 f"axis {axis} has a stride of {stride} bytes, which is no multiple of the item's {itemsize}"
             )
     return [stride // itemsize for stride in strides]
+
+
+def _from_buffer(value: Any) -> BorrowedTensor:
+    held = Buffer(value)
+    dtype = _dtype.of_format(held.format, held.itemsize)
+    if dtype is None:
+        raise TensorError(f"items of format {held.format!r} are no numbers of a kernel's")
+    flags = _abi.DLPACK_FLAG_BITMASK_READ_ONLY if held.is_read_only else 0
+    strides = _element_strides(held.strides, held.itemsize, held.shape)
+    return BorrowedTensor(held.address, (_abi.kDLCPU, 0), dtype, held.shape, strides, flags, held)
 
 
 def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
@@ -303,6 +358,10 @@ def _from_cuda_interface(value: Any, device: int) -> BorrowedTensor:
     borrowed = BorrowedTensor(address or 0, (_abi.kDLCUDA, int(place)), dtype, shape, strides, flags, value)
     if interface.get("stream") is not None:
         borrowed.stream = int(interface["stream"])
+        if borrowed.stream == 0:
+            raise TensorError(
+                "its __cuda_array_interface__ has the stream 0, which may be either default stream: 1 or 2"
+            )
     return borrowed
 
 
@@ -310,7 +369,8 @@ def is_tensor(value: Any) -> bool:
     """Tell whether an object has one of the protocols."""
     if isinstance(value, type):
         return False
-    return hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    has_protocol = hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    return has_protocol or is_buffer(value)
 
 
 def _has_cuda_interface(value: Any) -> bool:
@@ -325,40 +385,45 @@ def _has_cuda_interface(value: Any) -> bool:
         return False
 
 
-def read(value: Any, launch_stream: int | None = None, device: int = 0, *, by_capsule: bool = False) -> BorrowedTensor:
-    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__ or by __cuda_array_interface__.
+def read(value: Any, launch_stream: int | None = None, device: int = 0, *, ordered: bool = False) -> BorrowedTensor:
+    """Read any tensor, by the exchange API, as an ndarray, by __dlpack__, by __cuda_array_interface__, or as a buffer.
 
-    launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. What a protocol raises
-    is the cause of the TensorError. The result holds the object, or its capsule, alive; by_capsule prefers that, which
-    keeps the memory even if the object takes another.
+    launch_stream is where it will be used, None if the producer's is to be taken, or UNORDERED. With ordered a producer
+    is asked to order its work before that stream: if the result has a stream all the same, that is where the work is.
+    What a protocol raises is the cause of the TensorError. The result holds the object, or its capsule, alive.
     """
     name = type(value).__name__
     try:
-        _refuse_lazy_bits(value)
-        short_ways = not (by_capsule and hasattr(value, "__dlpack__"))
+        _refuse_other_memory(value)
         address = exchange_api(type(value))
-        if address and short_ways:
+        if address and not (ordered and hasattr(value, "__dlpack__")):
             return _from_exchange(value, address)
         numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, numpy.ndarray) and short_ways:
+        if numpy is not None and isinstance(value, numpy.ndarray):
             return _from_numpy(value)
         if hasattr(value, "__dlpack__"):
             try:
-                return _from_dlpack(value, launch_stream)
+                return _from_dlpack(value, launch_stream, ordered)
             except BufferError:  # what DLPack cannot say, as dates
                 if not _has_cuda_interface(value):
                     raise
+        if not _has_cuda_interface(value) and is_buffer(value):
+            return _from_buffer(value)
         return _from_cuda_interface(value, device)
     except TensorError as error:
         raise TensorError(f"{name}: {error}") from error.__cause__
     except Exception as cause:
-        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {cause}") from cause
+        said = str(cause).partition("\nException raised from")[0]  # torch adds where in its own C++ code
+        raise TensorError(f"{name}: it cannot be read as a tensor: {type(cause).__name__}: {said}") from cause
 
 
-def _refuse_lazy_bits(value: Any) -> None:
-    """Refuse a torch tensor whose memory holds the conjugate or the negative of what it shows."""
-    if _package_of(type(value)) != "torch":
+def _refuse_other_memory(value: Any) -> None:
+    """Refuse a torch tensor, or one derived from it, whose memory does not hold what it shows."""
+    if not hasattr(type(value), "is_conj"):
         return
+    layout = str(getattr(value, "layout", "torch.strided"))
+    if layout != "torch.strided":
+        raise TensorError(f"its layout is {layout}, which has no strides; give .to_dense()")
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
             raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")

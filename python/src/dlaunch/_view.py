@@ -46,9 +46,9 @@ class View:
 def view(obj: Any) -> View:
     """Describe a tensor as a launch would read it: shape, strides, dtype, device, contiguity, read-only, address, size.
 
-    Takes what has DLPack, the CUDA Array Interface or DLPack's C exchange API, NumPy arrays and DeviceArray. Nothing is
-    copied, launched or waited for. ArgumentError for anything else; TensorError for a tensor that no kernel can be
-    given, or whose __dlpack__ gives a copy, since that is gone when this returns.
+    Takes what has DLPack, the CUDA Array Interface, DLPack's C exchange API or the buffer protocol, and DeviceArray.
+    Nothing is copied, launched or waited for. ArgumentError for anything else; TensorError for a tensor that no kernel
+    can be given, or whose __dlpack__ gives a copy, since that is gone when this returns.
     """
     if isinstance(obj, DeviceArray):
         obj._check_open()
