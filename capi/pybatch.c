@@ -32,8 +32,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
     return py->PyObject_CallFunction(b->raise, "iiis", (int)status, (int)err.driver_code, (int)err.argument,
                                      err.message);
   }
-  py->Py_IncRef(py->_Py_NoneStruct); /* it is counted before Python 3.12 */
-  return py->_Py_NoneStruct;
+  return dl_none(py);
 }
 
 static void release(PyObject *capsule) {

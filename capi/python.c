@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "python.h"
 
+#include "dlaunch.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -31,4 +33,24 @@ const dl_python *dl_find_python(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_all);
   return complete ? &found : NULL;
+}
+
+int32_t dlaunch_python_ready(void) { return dl_find_python() != NULL; }
+
+bool dl_find_type_offset(const dl_python *py, size_t *offset) {
+  PyObject *number = py->PyObject_GetAttrString(py->PyBaseObject_Type, "__basicsize__");
+  long long size = number != NULL ? py->PyLong_AsLongLong(number) : -1;
+  if (number != NULL) py->Py_DecRef(number);
+  PyObject *none_type = py->PyObject_Type(py->_Py_NoneStruct);
+  py->PyErr_Clear();
+  if (none_type == NULL || size < 16 || size > 64 || size % 8 != 0) return false;
+  *offset = (size_t)size - sizeof(PyObject *);
+  bool found = *(PyObject **)((char *)py->_Py_NoneStruct + *offset) == none_type;
+  py->Py_DecRef(none_type);
+  return found;
+}
+
+PyObject *dl_none(const dl_python *py) {
+  py->Py_IncRef(py->_Py_NoneStruct);
+  return py->_Py_NoneStruct;
 }

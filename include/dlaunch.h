@@ -1028,6 +1028,10 @@ dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_er
 
 /* ------------------------------------------------- for the Python package */
 
+/* dlaunch_python_ready says whether CPython's functions were found in this process: 1,
+ * or 0, and then none of those below may be called. */
+int32_t dlaunch_python_ready(void);
+
 /*
  * dlaunch_python_callable makes a CPython builtin that launches one kernel with
  * one configuration. It is called with the interpreter's lock held (ctypes:
@@ -1037,9 +1041,8 @@ dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_er
  * config   borrowed; attributes are not supported here.
  * support  a Python tuple that the package makes; see python/src/dlaunch.
  *
- * Gives a new reference, or NULL with a Python exception set. It gives NULL with
- * none set where the interpreter lacks what is needed: the package then
- * launches through ctypes.
+ * Gives a new reference, or NULL with a Python exception set; to None where the
+ * interpreter differs from what is known: the package then launches through ctypes.
  */
 void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support);
 
@@ -1052,7 +1055,7 @@ void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *confi
  * raise  a Python function of status, driver code, argument and message.
  * owner  a Python object, which the builtin keeps.
  *
- * Gives a new reference, or NULL as dlaunch_python_callable does.
+ * Gives a new reference, or NULL with a Python exception set.
  */
 void *dlaunch_python_batch(const dlaunch_call *calls, uint32_t num, void *raise, void *owner);
 
@@ -1068,6 +1071,17 @@ void *dlaunch_python_batch(const dlaunch_call *calls, uint32_t num, void *raise,
  * Gives a new reference, or NULL as dlaunch_python_callable does.
  */
 void *dlaunch_python_capsule(struct DLManagedTensorVersioned *tensor, void *owner, int32_t legacy);
+
+/*
+ * dlaunch_python_subscript makes what the package's class Kernel has for
+ * __getitem__, and is called as dlaunch_python_callable is.
+ *
+ * kernel_type  the class, borrowed.
+ * known_at     where a Kernel has its dictionary of launchers by key, in bytes.
+ *
+ * Gives a new reference, to None where Python's own __getitem__ must do.
+ */
+void *dlaunch_python_subscript(void *kernel_type, int64_t known_at);
 
 #ifdef __cplusplus
 }

@@ -286,3 +286,13 @@ def test_no_builtins_when_asked() -> None:
         DLAUNCH_FASTCALL="0",
     )
     assert out == "refused -1\n_Plain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
+
+
+def test_subscripts_are_found_in_c(saxpy: dlaunch.Kernel) -> None:
+    launch = saxpy[1, 32]
+    assert saxpy[1, 32] is launch and saxpy[1, 33] is not launch
+    assert type(dlaunch.Kernel.__getitem__).__name__ == "method_descriptor"
+    for key in ((True, 32), (1.0, 32), (1, 32, 0.5), [1, 32], 1, (1,), (1, 2, 3, 4, 5)):
+        with pytest.raises((dlaunch.ConfigError, dlaunch.ArgumentError)):
+            saxpy[key]  # type: ignore[index]
+    assert saxpy[1, 32, None] is not None and saxpy[(1, 1), 32] is not None

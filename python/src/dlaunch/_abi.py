@@ -368,8 +368,9 @@ def declare(library: ctypes.CDLL) -> None:
 def declare_python(library: ctypes.PyDLL) -> None:
     """Give their types to the functions that are called with the interpreter's lock held.
 
-    A NULL without an exception becomes a ValueError.
+    All but the first give None where the interpreter differs from what is known.
     """
+    library.dlaunch_python_ready.argtypes, library.dlaunch_python_ready.restype = [], c_int32
     function = library.dlaunch_python_callable
     function.argtypes = [dlaunch_kernel, POINTER(dlaunch_config), ctypes.py_object]
     function.restype = ctypes.py_object
@@ -378,3 +379,5 @@ def declare_python(library: ctypes.PyDLL) -> None:
     function.restype = ctypes.py_object
     function = library.dlaunch_python_capsule
     function.argtypes, function.restype = [c_void_p, ctypes.py_object, c_int32], ctypes.py_object
+    function = library.dlaunch_python_subscript
+    function.argtypes, function.restype = [ctypes.py_object, c_int64], ctypes.py_object

@@ -121,10 +121,7 @@ class Batch:
         calls, library = self._calls(stream), _lib.loaded()
         launch: Callable[[], None] = functools.partial(_lib.call, "dlaunch_launch_many", calls, len(calls), None)
         if library.python is not None and library.makes_builtins:
-            try:
-                launch = library.python.dlaunch_python_batch(calls, len(calls), _raise_error, calls)
-            except ValueError:  # NULL: this interpreter lacks something
-                pass
+            launch = library.python.dlaunch_python_batch(calls, len(calls), _raise_error, calls)
         if len(self._by_stream) >= _MOST_STREAMS:
             self._by_stream.clear()
         self._by_stream[stream] = launch

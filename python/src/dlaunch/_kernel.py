@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import pickle
 import weakref
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from dlaunch._errors import ArgumentError, ConfigError, HandleError, error_of
 from dlaunch._foreign import address_of
 from dlaunch._managed import Managed, refuse_copy
 from dlaunch._occupancy import Occupancy, Shared, bytes_of
+from dlaunch._offsets import offset_of
 from dlaunch._parameter import Parameter, is_prototype, read_parameters
 from dlaunch._sizes import count as _count
 from dlaunch._sizes import sizes as _sizes
@@ -160,9 +162,8 @@ def _launcher(entry: _Entry, configuration: _Configuration, held: _Held) -> Laun
         configuration.hold_gil,
         *(owner.stream_owner if owner is not None and owner.stream_owner is not None else (None, 0)),
     )
-    try:
-        made: Launcher = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
-    except ValueError:  # NULL: this interpreter lacks something
+    made: Launcher | None = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
+    if made is None:  # this interpreter lacks something
         return plain
     _behind[made] = plain
     return made
@@ -189,6 +190,8 @@ class Kernel:
     TensorError, ConfigError, HandleError (closed), FaultError and DriverError.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_by_key")  # C reads _by_key
+
     def __init__(self, handle: int, text: str, default_name: str = "", library: Managed | None = None) -> None:
         """Own a handle that dlaunch_kernel_get gave for this name or prototype of a Library."""
         given = text.strip() if is_prototype(text) else None
@@ -199,6 +202,7 @@ class Kernel:
         self._own(_Entry(handle, name, self._prototype))
 
     def _own(self, entry: _Entry) -> None:
+        _speed_up_subscripts()
         self._entry = entry
         self._by_key: dict[tuple[Any, ...], Launcher] = {}
         self._by_configuration: dict[_Configuration, Launcher] = {}
@@ -501,6 +505,21 @@ def _by_parameter(entry: _Entry, leading: tuple[Any, ...], by_name: dict[str, An
             f"{subject}: nothing to bind; give values for some of {', '.join(names) or 'no parameters'}"
         )
     return found
+
+
+@functools.cache
+def _speed_up_subscripts() -> None:
+    """Let C find what kernel[grid, block] gives, where it can be found where the class keeps it."""
+    library = _lib.loaded()
+    marks: list[tuple[Kernel, dict[Any, Any]]] = [(Kernel.__new__(Kernel), {}) for _ in range(3)]
+    for kernel, mark in marks:
+        kernel._by_key = mark
+    at = offset_of([kernel for kernel, _ in marks], lambda kernel: id(kernel._by_key))
+    if library.python is None or not library.makes_builtins or at < 0:
+        return
+    made = library.python.dlaunch_python_subscript(Kernel, at)
+    if made is not None:
+        Kernel.__getitem__ = made  # type: ignore[method-assign]
 
 
 def _is_exact(item: Any) -> bool:
