@@ -13,12 +13,13 @@ const (
 	Array   Kind = 4
 	Stream  Kind = 5
 	Event   Kind = 6
-	Graph   Kind = 7 // a launch that a CUDA graph holds: never the user's
+	Capture Kind = 7 // a launch that a CUDA graph holds: never the user's
+	Graph   Kind = 8 // a CUDA graph that can be launched
 )
 
 var kindNames = [...]string{
 	Any: "handle", Library: "library", Kernel: "kernel", Tensor: "tensor",
-	Array: "array", Stream: "stream", Event: "event", Graph: "graph",
+	Array: "array", Stream: "stream", Event: "event", Capture: "captured launch", Graph: "graph",
 }
 
 // String gives the kind's name as messages and reports spell it.

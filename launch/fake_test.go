@@ -252,6 +252,9 @@ func (f *fake) api() *driver.API {
 		},
 		CaptureMode:        func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
 		StreamCaptureGraph: f.graph.of, UserObjectCreate: f.graph.create, UserObjectRelease: f.graph.release, GraphRetainUserObject: f.graph.retain,
+		StreamBeginCapture: f.graph.begin, StreamEndCapture: f.graph.finish, GraphInstantiate: f.graph.instantiate, GraphLaunch: f.graph.launch,
+		GraphDestroy:     func(driver.Graph) driver.Result { return f.graph.letGo() },
+		GraphExecDestroy: func(driver.GraphExec) driver.Result { return f.graph.letGo() },
 
 		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
 		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },

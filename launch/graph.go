@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"dlaunch/dlpack"
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
@@ -91,12 +92,12 @@ func (c *call) newHold() (exec.Hold, error) {
 	if err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Graph, "launch of "+c.kernel.name, nil, func() { leave(used) }, append(used, kernel)...)
+	entry, err := e.table.Open(handles.Capture, "launch of "+c.kernel.name, nil, func() { leave(used) }, append(used, kernel)...)
 	if err != nil {
 		kernel.Drop()
 		return 0, err
 	}
-	_, _ = e.table.Close(entry.Handle, handles.Graph) // nobody else can have
+	_, _ = e.table.Close(entry.Handle, handles.Capture) // nobody else can have
 	id := uint64(entry.Handle)
 	record, err := exec.NewHold(id)
 	if err != nil {
@@ -126,12 +127,18 @@ func (c *call) used() ([]*handles.Entry, error) {
 			if err != nil {
 				return nil, blame(err, i)
 			}
+			if t, imported := entry.Value.(*tensor); imported && c.engine.usesInPlace(t.view) {
+				return nil, c.capturedHost(i)
+			}
 			used = append(used, entry)
 			continue
 		}
 		view, err := c.viewOf(arg)
 		if err != nil {
 			return nil, blame(err, i)
+		}
+		if view != nil && c.engine.usesInPlace(view) {
+			return nil, c.capturedHost(i)
 		}
 		if view != nil && view.Size > 0 {
 			addresses = append(addresses, view.Low)
@@ -144,6 +151,13 @@ func (c *call) used() ([]*handles.Entry, error) {
 		})...)
 	}
 	return used, nil
+}
+
+// usesInPlace says whether the simulator lets kernels touch a host tensor, which on
+// a GPU would be a copy.
+func (e *Engine) usesInPlace(view *dlpack.View) bool {
+	d := &e.driver
+	return e.simulated() && view.Size > 0 && view.Low-d.MemoryBase >= d.MemorySize
 }
 
 // leave says that the graph's launches used arrays and tensors on streams that

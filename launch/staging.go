@@ -147,11 +147,14 @@ func (c *call) refuseCapture() error {
 		return c.engine.failure("cuStreamIsCapturing", r)
 	}
 	if capturing {
-		index := c.staged[0].index
-		return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
-			index, c.argumentName(index)).At(index)
+		return c.capturedHost(c.staged[0].index)
 	}
 	return nil
+}
+
+func (c *call) capturedHost(index int) error {
+	return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
+		index, c.argumentName(index)).At(index)
 }
 
 // substitute makes device tensors of the same shapes and strides.

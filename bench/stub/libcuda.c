@@ -246,6 +246,12 @@ result cuLibraryGetKernel(void **out, void *of, const char *name) {
   return *out != NULL ? SUCCESS : OUT_OF_MEMORY;
 }
 
+/* A CUfunction is the kernel itself. */
+result cuKernelGetFunction(void **out, void *kernel) {
+  *out = kernel;
+  return SUCCESS;
+}
+
 /* It links nothing. */
 result cuLinkCreate_v2(void) { return NOT_SUPPORTED; }
 result cuLinkAddData_v2(void) { return NOT_SUPPORTED; }

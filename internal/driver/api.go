@@ -17,6 +17,7 @@ type (
 	Address uint64 // a CUdeviceptr
 
 	Graph      uintptr
+	GraphExec  uintptr
 	UserObject uintptr
 	Function   uintptr // a CUfunction: a kernel in one context
 	Module     uintptr
@@ -120,6 +121,14 @@ type API struct {
 	UserObjectCreate      func(data, destroy uintptr) (UserObject, Result) // with one reference; 11.3
 	UserObjectRelease     func(object UserObject) Result                   // drops the reference; 11.3
 	GraphRetainUserObject func(graph Graph, object UserObject) Result      // moves the reference to the graph; 11.3
+
+	// A GraphExec may be destroyed while it runs. The caller keeps launches of one apart.
+	StreamBeginCapture func(stream Stream, mode int32) Result     // modes as in CaptureMode; 10.1
+	StreamEndCapture   func(stream Stream) (Graph, Result)        // 0 if the capture has failed
+	GraphInstantiate   func(graph Graph) (GraphExec, Result)      // 11.4
+	GraphLaunch        func(exec GraphExec, stream Stream) Result // default streams are the current context's
+	GraphDestroy       func(graph Graph) Result
+	GraphExecDestroy   func(exec GraphExec) Result
 
 	// What the executor calls from C: addresses of C functions with the
 	// signatures of cuLaunchKernelEx, cuCtxGetCurrent, cuCtxSetCurrent,

@@ -21,4 +21,14 @@ func fillGraphs(a *API, s *symbols) {
 	a.GraphRetainUserObject = func(graph Graph, object UserObject) Result {
 		return retain.call(uintptr(graph), uintptr(object), 1, move)
 	}
+
+	begin, end := s.optional("cuStreamBeginCapture_v2", 10010), s.optional("cuStreamEndCapture", 10000)
+	a.StreamBeginCapture = func(stream Stream, mode int32) Result { return begin.call(uintptr(stream), uintptr(mode)) }
+	a.StreamEndCapture = func(stream Stream) (Graph, Result) { return second[Graph](end, uintptr(stream)) }
+	instantiate, launch := s.optional("cuGraphInstantiateWithFlags", 11040), s.optional("cuGraphLaunch", 10000)
+	a.GraphInstantiate = func(graph Graph) (GraphExec, Result) { return out[GraphExec](instantiate, uintptr(graph), 0) }
+	a.GraphLaunch = func(exec GraphExec, stream Stream) Result { return launch.call(uintptr(exec), uintptr(stream)) }
+	destroy, destroyExec := s.optional("cuGraphDestroy", 10000), s.optional("cuGraphExecDestroy", 10000)
+	a.GraphDestroy = func(graph Graph) Result { return destroy.call(uintptr(graph)) }
+	a.GraphExecDestroy = func(exec GraphExec) Result { return destroyExec.call(uintptr(exec)) }
 }

@@ -109,6 +109,13 @@ var calls = map[string]call{
 	"UserObjectRelease":     {answered(func(a *API) Result { return a.UserObjectRelease(anAddress) }), "cuUserObjectRelease", []uint64{anAddress, 1}, "", nil},
 	"GraphRetainUserObject": {answered(func(a *API) Result { return a.GraphRetainUserObject(0x7000, anAddress) }), "cuGraphRetainUserObject", []uint64{0x7000, anAddress, 1, 1}, "", nil},
 
+	"StreamBeginCapture": {answered(func(a *API) Result { return a.StreamBeginCapture(anAddress, 2) }), "cuStreamBeginCapture_v2", []uint64{anAddress, 2}, "", nil},
+	"StreamEndCapture":   {func(a *API) []any { return two(a.StreamEndCapture(0x7000)) }, "cuStreamEndCapture", []uint64{0x7000}, "", []any{Graph(anAddress)}},
+	"GraphInstantiate":   {func(a *API) []any { return two(a.GraphInstantiate(0x7000)) }, "cuGraphInstantiateWithFlags", []uint64{0x7000, 0}, "", []any{GraphExec(anAddress)}},
+	"GraphLaunch":        {answered(func(a *API) Result { return a.GraphLaunch(0x7000, anAddress) }), "cuGraphLaunch", []uint64{0x7000, anAddress}, "", nil},
+	"GraphDestroy":       {answered(func(a *API) Result { return a.GraphDestroy(anAddress) }), "cuGraphDestroy", []uint64{anAddress}, "", nil},
+	"GraphExecDestroy":   {answered(func(a *API) Result { return a.GraphExecDestroy(anAddress) }), "cuGraphExecDestroy", []uint64{anAddress}, "", nil},
+
 	"CaptureMode": {func(a *API) []any { return two(a.CaptureMode(2)) }, "cuThreadExchangeStreamCaptureMode", []uint64{2}, "", []any{int32(1)}},
 }
 
@@ -166,6 +173,8 @@ func TestMissingOptionalFunctions(t *testing.T) {
 		"cuLibraryGetKernelCount (12.4)", "cuLinkAddData_v2 (6.5)", "cuLinkComplete (5.5)", "cuLinkCreate_v2 (6.5)", "cuLinkDestroy (5.5)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
 		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
 		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",
+		"cuStreamBeginCapture_v2 (10.1)", "cuStreamEndCapture (10.0)", "cuGraphInstantiateWithFlags (11.4)", "cuGraphLaunch (10.0)",
+		"cuGraphDestroy (10.0)", "cuGraphExecDestroy (10.0)",
 	}, api.Missing)
 	for _, entry := range api.Missing {
 		function, _, _ := strings.Cut(entry, " ")

@@ -39,7 +39,10 @@ type Simulator struct {
 	streams   map[driver.Stream]driver.Context
 	events    map[driver.Event]*event
 	current   map[int]driver.Context // by OS thread
-	capture   map[int]int32
+	capture   map[int]int32          // modes, likewise
+	captures  map[driver.Stream]driver.Graph
+	graphs    map[uint64]*graph // and what was instantiated
+	objects   map[driver.UserObject]*held
 	output    sync.Mutex // standard output, for printf
 }
 
@@ -57,6 +60,7 @@ func New(options Options) (*Simulator, error) {
 		libraries: map[driver.Library]*library{}, kernels: map[driver.Kernel]*kernel{},
 		streams: map[driver.Stream]driver.Context{}, events: map[driver.Event]*event{},
 		current: map[int]driver.Context{}, capture: map[int]int32{},
+		captures: map[driver.Stream]driver.Graph{}, graphs: map[uint64]*graph{}, objects: map[driver.UserObject]*held{},
 	}, nil
 }
 
@@ -109,5 +113,7 @@ func (s *Simulator) API() *driver.API {
 		CopyHostToDevice: s.copyHostToDevice, CopyDeviceToHost: s.copyDeviceToHost,
 		CaptureMode: s.captureMode, StreamCaptureGraph: s.streamCaptureGraph,
 		UserObjectCreate: s.userObjectCreate, UserObjectRelease: s.userObjectRelease, GraphRetainUserObject: s.graphRetainUserObject,
+		StreamBeginCapture: s.streamBeginCapture, StreamEndCapture: s.streamEndCapture, GraphInstantiate: s.graphInstantiate,
+		GraphLaunch: s.graphLaunch, GraphDestroy: s.graphDestroy, GraphExecDestroy: s.graphExecDestroy,
 	}
 }

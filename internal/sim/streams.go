@@ -74,10 +74,6 @@ func (s *Simulator) streamContext(stream driver.Stream) (driver.Context, driver.
 	return context, driver.ResultSuccess
 }
 
-func (s *Simulator) streamCapturing(stream driver.Stream) (bool, driver.Result) {
-	return false, s.streamSynchronize(stream)
-}
-
 func (s *Simulator) streamWaitEvent(stream driver.Stream, e driver.Event) driver.Result {
 	if r := s.streamSynchronize(stream); r != driver.ResultSuccess {
 		return r
@@ -136,7 +132,7 @@ func (s *Simulator) eventElapsed(start, end driver.Event) (float32, driver.Resul
 	return float32(to.recorded.Sub(from.recorded).Seconds() * 1000), driver.ResultSuccess
 }
 
-// captureMode is remembered, though nothing is ever captured by a graph.
+// captureMode is remembered, though no call here is unsafe for a capture.
 func (s *Simulator) captureMode(mode int32) (int32, driver.Result) {
 	if mode < 0 || mode > 2 {
 		return 0, driver.ResultInvalidValue

@@ -59,3 +59,12 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(programs) >= 6
     for body in programs:
         exec(compile(body, "docs/kernels.md", "exec"), names)
+
+
+def test_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    programs = [body for kind, body in blocks((ROOT / "docs" / "batches.md").read_text()) if kind == "python"]
+    assert len(programs) == 4
+    for body in programs:
+        exec(compile(body, "docs/batches.md", "exec"), names)

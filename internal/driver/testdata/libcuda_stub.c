@@ -179,4 +179,11 @@ FUNCTION(cuUserObjectCreate, (uint64_t *object, void *data, void *destroy, unsig
 FUNCTION(cuUserObjectRelease, (void *object, unsigned count), , HANDLE(object), count)
 FUNCTION(cuGraphRetainUserObject, (void *graph, void *object, unsigned count, unsigned flags), , HANDLE(graph),
          HANDLE(object), count, flags)
+FUNCTION(cuStreamBeginCapture_v2, (void *stream, int mode), , HANDLE(stream), mode)
+FUNCTION(cuStreamEndCapture, (void *stream, uint64_t *graph), *graph = ADDRESS, HANDLE(stream))
+FUNCTION(cuGraphInstantiateWithFlags, (uint64_t *exec, void *graph, uint64_t flags), *exec = ADDRESS, HANDLE(graph),
+         flags)
+FUNCTION(cuGraphLaunch, (void *exec, void *stream), , HANDLE(exec), HANDLE(stream))
+FUNCTION(cuGraphDestroy, (void *graph), , HANDLE(graph))
+FUNCTION(cuGraphExecDestroy, (void *exec), , HANDLE(exec))
 #endif

@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import functools
 import pickle
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -162,7 +163,24 @@ def _launcher(entry: _Entry, configuration: _Configuration, held: _Held) -> Laun
         *(owner.stream_owner if owner is not None and owner.stream_owner is not None else (None, 0)),
     )
     made: Launcher | None = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
-    return plain if made is None else made
+    if made is None:  # this interpreter lacks something
+        return plain
+    _behind[made] = plain
+    return made
+
+
+# What the builtins stand for, as long as they are there: for batches.
+_behind: weakref.WeakKeyDictionary[Launcher, _Plain] = weakref.WeakKeyDictionary()
+
+
+def plain_of(launcher: Any) -> _Plain | None:
+    """Give what is behind something that launches; None if it does not."""
+    if isinstance(launcher, _Plain):
+        return launcher
+    try:
+        return _behind.get(launcher)
+    except TypeError:  # nothing that could be a key
+        return None
 
 
 class Kernel:

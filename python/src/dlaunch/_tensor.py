@@ -200,6 +200,14 @@ def current_stream(value: Any, device: int) -> int | None:
     return _exchange_stream(_ExchangeAPI.from_address(address), device) if address else _producer_stream(value, device)
 
 
+def stream_source(value: Any, device: int) -> Callable[[], int | None] | None:
+    """Give what tells current_stream from now on, at less cost; None where there is no such thing."""
+    address = exchange_api(type(value))
+    if address:
+        return functools.partial(_exchange_stream, _ExchangeAPI.from_address(address), device)
+    return None if _producer_stream(value, device) is None else functools.partial(_producer_stream, value, device)
+
+
 # ---- __dlpack__
 
 _CAPSULES = (b"dltensor_versioned", b"dltensor")
