@@ -6,11 +6,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
 static dl_python found;
-static bool complete;
+static _Atomic(const dl_python *) usable; /* found, once all of it is */
 
 static bool find(void *to, const char *name) {
   void *address = dlsym(RTLD_DEFAULT, name);
@@ -26,13 +27,15 @@ static void find_all(void) {
 #define X(name) all &= find(&found.name, #name);
   DL_PYTHON_OBJECTS(X)
 #undef X
-  complete = all;
+  if (all) atomic_store_explicit(&usable, &found, memory_order_release);
 }
 
 const dl_python *dl_find_python(void) {
+  const dl_python *known = atomic_load_explicit(&usable, memory_order_acquire); /* asked at each launch */
+  if (known != NULL) return known;
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_all);
-  return complete ? &found : NULL;
+  return atomic_load_explicit(&usable, memory_order_acquire);
 }
 
 int32_t dlaunch_python_ready(void) { return dl_find_python() != NULL; }

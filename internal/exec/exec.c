@@ -24,8 +24,7 @@ static bool is_tensor(const dlaunch_arg *arg) {
 }
 
 static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
-  uint64_t value = 0;
-  memcpy(&value, at, width);
+  uint64_t value = dl_load(at, width);
   if (format == DL_FORMAT_SIGNED && width < 8) {
     uint32_t unused = 64 - 8 * width;
     return (int64_t)(value << unused) >> unused;
