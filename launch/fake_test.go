@@ -51,6 +51,7 @@ type fake struct {
 	pinned              []uintptr     // page-locked memory
 	lacksPinned         bool
 	copiesBack          func(block []byte) // sees what comes back from the device
+	copiesBackLeft      int                // before one fails; 0: none does
 	waits               driver.Result      // what a stream that is to wait answers
 	streams             driver.Stream      // how many were created
 	copiesIn            int                // copies to the device
@@ -252,6 +253,9 @@ func (f *fake) api() *driver.API {
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			if f.copiesBack != nil {
 				f.copiesBack(bytesAt(uint64(dst), n))
+			}
+			if f.copiesBackLeft--; f.copiesBackLeft == 0 {
+				return driver.ResultInvalidValue
 			}
 			return ok
 		},
