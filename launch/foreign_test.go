@@ -35,7 +35,7 @@ const sampleKernel driver.Kernel = 0x2800
 
 // sampleFunction has a pointer where the driver follows one.
 func sampleFunction() driver.Function {
-	elsewhere[ownFunction][0] = uint64(placeOf(plainMemory))
+	elsewhere[ownFunction][4] = uint64(placeOf(plainMemory))
 	return driver.Function(placeOf(ownFunction))
 }
 
@@ -113,7 +113,7 @@ func TestForeignKernels(t *testing.T) {
 
 func TestWhatIsNoKernel(t *testing.T) {
 	e, _ := newEngine(t)
-	elsewhere[module][0] = 0x800000001
+	elsewhere[module][4] = 0x800000001
 	for address, says := range map[uintptr]string{
 		0:                                    "the address is 0",
 		1:                                    "0x1 is no multiple of 8",

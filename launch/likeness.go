@@ -19,7 +19,7 @@ type likeness struct {
 }
 
 const (
-	words     = 4
+	words     = 8
 	wordBytes = 8
 	reach     = 64 // how far behind such a pointer the driver looks
 	sample    = ".version 6.3\n.target sm_70\n.address_size 64\n.visible .entry sample() { ret; }\n"
