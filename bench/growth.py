@@ -86,12 +86,20 @@ def kernels(bench: Bench) -> Panel:
     """Launches of one kernel after the other, in an order that no prefetcher guesses; libraries of 500 kernels each."""
     sizes, most, each = (1, 10, 100, 1000, 10_000), 10_000, 500
     address = bench.arrays(1)[0]
+
+    def launched_once(kind: int, all_kernels: Sequence[int], value: int, *keep: object) -> int:
+        """Resident bytes with every kernel's code loaded: the driver does that at the first launch."""
+        every = uint64s(all_kernels)
+        bench.time(bench.c_burst(kind, every, [value]), address, keep)(len(every))
+        dlaunch.synchronize()
+        return _resident_bytes()
+
     resident = [_resident_bytes()]
     natives = [kernel for _ in range(most // each) for kernel in bench.driver_kernels(1, each)]
-    resident.append(_resident_bytes())
+    resident.append(launched_once(RAW, natives, address.ptr))
     libraries = [dlaunch.load(empty_ptx(1, each)) for _ in range(most // each)]
     handles = [_handle(library, empty_prototype(1, i)) for library in libraries for i in range(each)]
-    resident.append(_resident_bytes())
+    resident.append(launched_once(HANDLE, handles, address.handle, libraries))
     drivers, both = ((after - before) / most for before, after in itertools.pairwise(resident))
     print(f"bytes a kernel, with its share of a library of {each}: {both:.0f}, of which the driver takes {drivers:.0f}")
     order = random.Random(1).sample(range(most), most)
@@ -103,10 +111,7 @@ def kernels(bench: Bench) -> Panel:
             ("dlaunch", HANDLE, handles, address.handle),
         ):
             picked = uint64s([all_kernels[i] for i in chosen])
-            burst = bursts[way, n] = bench.time(bench.c_burst(kind, picked, [value]), address, libraries)
-            for _ in range(0, n, 100):  # the driver loads a kernel's code at its first launch
-                burst(100)
-                dlaunch.synchronize()
+            bursts[way, n] = bench.time(bench.c_burst(kind, picked, [value]), address, libraries)
     ns = {key: statistics.median(times) for key, times in measuring.measure(bursts, 100, 100).items()}
     lines = {way: [ns[way, n] for n in sizes] for way in ("cuLaunchKernelEx", "dlaunch")}
     return panel("kernels launched in turn", "ns a launch", sizes, lines, x_scale="log")

@@ -138,7 +138,12 @@ func (f *fake) api() *driver.API {
 			}
 			return f.symbol[f.context.Load()%100], size, ok
 		},
-		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
+		LibraryKernelCount: func(l driver.Library) (int, driver.Result) {
+			if l == driver.Library(placeOf(itsImage)) {
+				panic("the driver dies of it")
+			}
+			return 1, ok
+		},
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
 			if l != 7 {
 				return []driver.Kernel{foreignKernel()}, ok

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
@@ -206,9 +207,9 @@ func (e *Engine) recognise(k *kernel) error {
 }
 
 // lists says whether a library has a kernel: of a CUlibrary, too, the driver says
-// that it is a kernel of some library (seen: 580).
+// that it is a kernel, and names what is no library: where its image lies (seen: 580).
 func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
-	if e.checkAddress(uintptr(library)) != nil {
+	if e.checkAddress(uintptr(library)) != nil || !e.simulated() && beginsAsImage(uintptr(library)) {
 		return false
 	}
 	n, r := e.driver.API.LibraryKernelCount(library)
@@ -217,6 +218,11 @@ func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
 	}
 	kernels, r := e.driver.API.LibraryKernels(library, n)
 	return r == driver.ResultSuccess && slices.Contains(kernels, kernel)
+}
+
+// beginsAsImage reads at an address that is known to be mapped.
+func beginsAsImage(address uintptr) bool {
+	return kindOf(unsafe.Slice((*byte)(unsafe.Add(nil, address)), handleBytes)) != driver.LinkPTX
 }
 
 // nameForeign asks the driver; one before 12.3 does not know, and then the prototype may.

@@ -17,22 +17,29 @@ import (
 var saxpySlots = [][2]uint64{{0, 4}, {8, 8}, {16, 8}, {24, 4}}
 
 // What other libraries have: places in memory that stays.
-var elsewhere [5][512]uint64
+var elsewhere [6][512]uint64
 
 func placeOf(i int) uintptr            { return uintptr(unsafe.Pointer(&elsewhere[i][0])) }
 func foreignKernel() driver.Kernel     { return driver.Kernel(placeOf(0)) }
 func foreignFunction() driver.Function { return driver.Function(placeOf(1)) }
 func foreignLibrary() driver.Library   { return driver.Library(placeOf(2)) }
 
-const plainMemory = 3
+const (
+	plainMemory = 3
+	itsImage    = 4 // the foreign library's
+)
 
-// kernelLibrary answers for a library, too, as the driver does (seen: 580).
+// kernelLibrary answers for a library, too, and then with where its image lies, as
+// the driver does (seen: 580).
 func (f *fake) kernelLibrary(k driver.Kernel) (driver.Library, driver.Result) {
 	switch {
 	case f.old:
 		return 0, driver.ResultNotSupported
-	case k == foreignKernel(), k == driver.Kernel(foreignLibrary()):
+	case k == foreignKernel():
 		return foreignLibrary(), driver.ResultSuccess
+	case k == driver.Kernel(foreignLibrary()):
+		elsewhere[itsImage][0] = 0x33010102464c457f // ELF, 64 bit, of CUDA
+		return driver.Library(placeOf(itsImage)), driver.ResultSuccess
 	case !f.tells && (k == 0x2000 || k == 7): // also when it is unloaded
 		return 7, driver.ResultSuccess
 	}
