@@ -114,11 +114,11 @@ func (e *Engine) refuseCaptured(stream driver.Stream) error {
 // may mean another stream here and now.
 func (e *Engine) nativeOf(stream uint64) (driver.Stream, bool) {
 	if stream < firstHandle {
-		return canonical(driver.Stream(stream)), stream != perThreadStream
+		return canonical(driver.Stream(stream)), stream != driver.PerThreadStream
 	}
 	native, err := e.NativeStream(handles.Handle(stream))
 	return driver.Stream(native), err == nil
 }
 
 // canonical gives the legacy default stream one number.
-func canonical(stream driver.Stream) driver.Stream { return max(stream, legacyStream) }
+func canonical(stream driver.Stream) driver.Stream { return max(stream, driver.LegacyStream) }

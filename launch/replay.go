@@ -109,14 +109,13 @@ func (e *Engine) record(g *graph, calls []Call) error {
 // captureCalls captures on a stream of its own, whose mode lets this and other
 // threads do what they like meanwhile.
 func (e *Engine) captureCalls(calls []Call) (driver.Graph, error) {
-	const relaxedMode = 2
 	api := e.driver.API
 	stream, r := api.StreamCreate(StreamNonBlocking, 0)
 	if r != driver.ResultSuccess {
 		return 0, e.failure("cuStreamCreateWithPriority", r)
 	}
 	defer api.StreamDestroy(stream)
-	if r := api.StreamBeginCapture(stream, relaxedMode); r != driver.ResultSuccess {
+	if r := api.StreamBeginCapture(stream, driver.CaptureRelaxed); r != driver.ResultSuccess {
 		return 0, e.cannotGraph("cuStreamBeginCapture", r)
 	}
 	err := e.launchOn(stream, calls)
@@ -195,8 +194,7 @@ func (e *Engine) LaunchGraph(h handles.Handle, stream uint64) error {
 // refuseNesting refuses a stream that is being captured: whether a graph within a
 // graph holds what this one does, the driver does not say.
 func (e *Engine) refuseNesting(native driver.Stream) error {
-	const legacy = 1 // which cannot be captured
-	if native <= legacy {
+	if native <= driver.LegacyStream { // which cannot be captured
 		return nil
 	}
 	capturing, r := e.driver.API.StreamCapturing(native)

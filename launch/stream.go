@@ -20,15 +20,8 @@ type stream struct {
 // dlaunch_stream.
 const firstHandle = 1 << 48
 
-// Native streams that always exist: 0 and legacyStream are the legacy default one;
-// the per-thread one is another stream on another thread.
-const (
-	legacyStream    = 1
-	perThreadStream = 2
-)
-
 // StreamNonBlocking is a stream that does not wait for the legacy default one.
-const StreamNonBlocking = 1
+const StreamNonBlocking = driver.StreamNonBlocking
 
 // CreateStream makes a stream on a device.
 func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
