@@ -56,10 +56,8 @@ func go_stream_native(stream C.dlaunch_stream, out *C.uint64_t, err *C.dlaunch_e
 //export go_stream_query
 func go_stream_query(stream C.uint64_t, done *C.int32_t, err *C.dlaunch_error) C.dlaunch_status {
 	return guard("dlaunch_stream_query", err, func() error {
-		if stream>>48 != 0 {
-			if err := engine.Check(handles.Handle(stream), handles.Stream); err != nil {
-				return err
-			}
+		if err := engine.CheckStream(uint64(stream)); err != nil {
+			return err
 		}
 		if done == nil {
 			return null("done")

@@ -46,7 +46,12 @@ func (e *Engine) BindKernel(h handles.Handle, index int, arg *exec.Arg) (handles
 		return 0, refused.At(index)
 	}
 	defer what.drop()
-	return e.openBound(k.without(step, program), what.entry)
+	bound := k.without(step, program)
+	bound.holds = slices.Clone(k.holds)
+	if what.entry != nil {
+		bound.holds = append(bound.holds, what.entry)
+	}
+	return e.openKernel(bound)
 }
 
 // bind packs argument step for good, and gives what must live as long as that. subject
@@ -106,25 +111,6 @@ func (k *kernel) without(step int, program *exec.Program) *kernel {
 	c.parameters[c.arguments[step]].Mode |= exec.ParameterBound
 	c.arguments = slices.Delete(slices.Clone(c.arguments), step, step+1)
 	return &bound
-}
-
-// openBound gives a kernel its handle; it holds what the one that it was made of
-// does, and one entry more, or nil.
-func (e *Engine) openBound(k *kernel, more *handles.Entry) (handles.Handle, error) {
-	k.holds = slices.Clone(k.holds)
-	if more != nil {
-		k.holds = append(k.holds, more)
-	}
-	var err error
-	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
-		return 0, err
-	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.releaseBound, k.holds...)
-	if err != nil {
-		k.shared.Free()
-		return 0, err
-	}
-	return e.publish(entry, k.shared)
 }
 
 // releaseBound is the end of a bound kernel: what its launches use is known by what

@@ -92,7 +92,7 @@ func (e *Engine) RecordEvent(h handles.Handle, stream uint64) error {
 
 // streamDevice gives the device of a dlaunch_stream, and otherwise for native ones.
 func (e *Engine) streamDevice(number uint64, otherwise int) (int, error) {
-	if number < firstHandle {
+	if number < handles.First {
 		return otherwise, nil
 	}
 	entry, err := e.table.Get(handles.Handle(number), handles.Stream)

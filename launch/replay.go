@@ -80,7 +80,7 @@ func (e *Engine) deviceOf(of Call) (int, error) {
 	defer entry.Drop()
 	c := &call{engine: e, entry: entry, kernel: entry.Value.(*kernel), config: of.Config, args: of.Args}
 	if of.Config == nil || uintptr(of.Config.StructSize) < unsafe.Sizeof(*of.Config) {
-		return 0, c.explain(exec.LaunchAgain(uint64(of.Kernel), of.Config, of.Args, nil)) // which refuses it
+		return 0, c.explain(exec.LaunchAgain(uint64(of.Kernel), of.Config, of.Args, nil, false)) // which refuses it
 	}
 	defer c.leavePlace()
 	if err := c.findPlace(); err != nil {
@@ -135,7 +135,7 @@ func (e *Engine) launchOn(stream driver.Stream, calls []Call) error {
 	for i, call := range calls {
 		config := *call.Config
 		config.Stream = uint64(stream)
-		fault := exec.LaunchAgain(uint64(call.Kernel), &config, call.Args, nil)
+		fault := exec.LaunchAgain(uint64(call.Kernel), &config, call.Args, nil, false)
 		if fault.Reason == exec.OK {
 			continue
 		}
@@ -197,14 +197,11 @@ func (e *Engine) refuseNesting(native driver.Stream) error {
 	if native <= driver.LegacyStream { // which cannot be captured
 		return nil
 	}
-	capturing, r := e.driver.API.StreamCapturing(native)
-	if r != driver.ResultSuccess {
-		return e.failure("cuStreamIsCapturing", r)
+	captured, err := e.isCaptured(native)
+	if err != nil || !captured {
+		return err
 	}
-	if capturing {
-		return status.Errorf(status.Unsupported, "the stream is being captured into a graph; launch there what this graph was made of")
-	}
-	return nil
+	return status.Errorf(status.Unsupported, "the stream is being captured into a graph; launch there what this graph was made of")
 }
 
 // destroyGraph ends a closed graph: if it runs, the driver does when that is over.
