@@ -10,19 +10,19 @@ import (
 	"dlaunch/internal/status"
 )
 
-// captured is an argument that is about to be bound, and what it needs.
-type captured struct {
+// binding is an argument that is about to be bound, and what it needs.
+type binding struct {
 	arg    exec.Arg
 	entry  *handles.Entry // whose memory must live; nil for numbers and others' memory
 	frozen *exec.Tensor   // stands for a host tensor until it is packed
 }
 
-func (c *captured) drop() {
-	if c.frozen != nil {
-		c.frozen.Free()
+func (b *binding) drop() {
+	if b.frozen != nil {
+		b.frozen.Free()
 	}
-	if c.entry != nil {
-		c.entry.Drop()
+	if b.entry != nil {
+		b.entry.Drop()
 	}
 }
 
@@ -56,8 +56,8 @@ func (e *Engine) BindKernel(h handles.Handle, index int, arg *exec.Arg) (handles
 
 // bind packs argument step for good, and gives what must live as long as that. subject
 // begins what is said of it.
-func (c *call) bind(step, parameter int, subject string) (*captured, *exec.Program, *status.Error) {
-	what, err := c.capture(step)
+func (c *call) bind(step, parameter int, subject string) (*binding, *exec.Program, *status.Error) {
+	what, err := c.beginBinding(step)
 	if err == nil {
 		program, fault := c.kernel.shared.Bind(&c.kernel.program, step, parameter, &what.arg)
 		if fault.Reason == exec.OK {
@@ -136,11 +136,11 @@ func memoryOf(entry *handles.Entry) *exec.Tensor {
 	return nil
 }
 
-// capture finds what argument step needs as long as it is bound, and freezes a host
+// beginBinding finds what argument step needs as long as it is bound, and freezes a host
 // tensor.
-func (c *call) capture(step int) (*captured, error) {
+func (c *call) beginBinding(step int) (*binding, error) {
 	arg := c.args[step]
-	what := &captured{arg: arg}
+	what := &binding{arg: arg}
 	if arg.Kind == exec.ArgHandle {
 		var err error
 		if what.entry, err = c.engine.table.Acquire(handles.Handle(arg.Value), handles.Any); err != nil {
