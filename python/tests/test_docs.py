@@ -29,7 +29,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
         ("binding.md", 3, 4),
         ("kernels.md", 6, 0),
         ("libraries.md", 3, 5),
-        ("lifecycle.md", 3, 0),
+        ("lifecycle.md", 1, 0),
+        ("streams.md", 3, 0),
     ],
 )
 def test_page(page: str, programs: int, refusals: int, monkeypatch: pytest.MonkeyPatch) -> None:
