@@ -113,7 +113,7 @@ func TestPrograms(t *testing.T) {
 // memory is seen. Go's own memory is none of ASan's business.
 func TestAddressSanitizer(t *testing.T) {
 	p := projectPaths(t)
-	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "contexts", "kernels", "arrays", "captures", "linking", "many"} {
+	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "contexts", "kernels", "arrays", "binding", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
@@ -130,7 +130,7 @@ func TestValgrind(t *testing.T) {
 	if err != nil {
 		t.Skip("valgrind is not installed; .ci/run installs it")
 	}
-	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "contexts", "arrays", "captures", "linking", "many"} {
+	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "contexts", "arrays", "binding", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-g")

@@ -345,7 +345,7 @@ dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t
   return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
 }
 
-/* ---- captures */
+/* ---- bound arguments */
 
 dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
                                    dlaunch_error *err) {

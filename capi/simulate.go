@@ -58,9 +58,8 @@ func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *
 
 // isCooperative looks for CU_LAUNCH_ATTRIBUTE_COOPERATIVE among the attributes.
 func isCooperative(config *C.dl_launch_config) bool {
-	const cooperative = 2
 	for _, a := range unsafe.Slice(config.attributes, config.num_attributes) {
-		if a.id == cooperative {
+		if a.id == C.DL_ATTRIBUTE_COOPERATIVE {
 			return a.value[0] != 0
 		}
 	}

@@ -27,11 +27,10 @@ func simulateGraphs(api *driver.API) {
 //
 //export go_sim_is_capturing
 func go_sim_is_capturing(stream unsafe.Pointer, status *C.int32_t) C.int32_t {
-	const active = 1
 	capturing, r := running.api.StreamCapturing(driver.Stream(uintptr(stream)))
 	*status = 0
 	if capturing {
-		*status = active
+		*status = driver.CaptureActive
 	}
 	return C.int32_t(r)
 }

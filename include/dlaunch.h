@@ -736,11 +736,11 @@ dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t de
 dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                   int32_t *out, dlaunch_error *err);
 
-/* ---------------------------------------------------------------- captures */
+/* --------------------------------------------------------- bound arguments */
 
 /*
- * dlaunch_kernel_bind captures: it makes a new kernel, in which one parameter is
- * fixed, and which is launched without it. Kernels that were made so can be bound again.
+ * dlaunch_kernel_bind makes a new kernel, in which one parameter is fixed, and
+ * which is launched without it. Kernels that were made so can be bound again.
  *
  * kernel  stays as it is.
  * index   of the parameter, in the full list, as dlaunch_kernel_parameter counts;
@@ -767,8 +767,8 @@ dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const 
                                    dlaunch_error *err);
 
 /*
- * dlaunch_library_bind captures for all kernels of a library: it writes where a
- * tensor is into a symbol that says so.
+ * dlaunch_library_bind binds for all kernels of a library: it writes where a tensor
+ * is into a symbol that says so.
  *
  * name  of a __device__ or __constant__ symbol: a pointer (8 bytes), or a
  *       dlaunch::view<T, rank> (8 + 16 * rank bytes), as its size tells.

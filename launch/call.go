@@ -67,11 +67,7 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 }
 
 func (c *call) launchAgain() exec.Fault {
-	again := exec.LaunchAgain
-	if c.isHeld {
-		again = exec.LaunchHeld
-	}
-	return again(uint64(c.entry.Handle), c.config, c.args, c.scratch)
+	return exec.LaunchAgain(uint64(c.entry.Handle), c.config, c.args, c.scratch, c.isHeld)
 }
 
 // mend removes what the executor stopped at, or explains why it stays.

@@ -45,7 +45,7 @@ type Engine struct {
 	frees    frees
 	retired  retired
 	rooms    rooms
-	graphs   graphs
+	holds    holds
 	natives  natives
 	likeness likeness
 

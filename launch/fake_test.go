@@ -412,7 +412,7 @@ func config() *exec.Config {
 
 // run launches as the gate does: the executor first, then what Go does about it.
 func run(e *launch.Engine, k handles.Handle, cfg *exec.Config, args ...exec.Arg) error {
-	fault := exec.LaunchAgain(uint64(k), cfg, args, nil)
+	fault := exec.LaunchAgain(uint64(k), cfg, args, nil, false)
 	if fault.Reason == exec.OK {
 		return nil
 	}

@@ -142,14 +142,11 @@ func mergeBlocks(tensors []*hostTensor) []*hostBlock {
 }
 
 func (c *call) refuseCapture() error {
-	capturing, r := c.engine.driver.API.StreamCapturing(c.place.stream)
-	if r != driver.ResultSuccess {
-		return c.engine.failure("cuStreamIsCapturing", r)
+	captured, err := c.engine.isCaptured(c.place.stream)
+	if err != nil || !captured {
+		return err
 	}
-	if capturing {
-		return c.capturedHost(c.staged[0].index)
-	}
-	return nil
+	return c.capturedHost(c.staged[0].index)
 }
 
 func (c *call) capturedHost(index int) error {

@@ -188,11 +188,6 @@ result cuCtxGetDevice(int *device) {
 
 result cuCtxSynchronize(void) { return current != NULL ? SUCCESS : INVALID_CONTEXT; }
 
-result cuCtxGetId(void *context, uint64_t *id) {
-  *id = 1;
-  return context == NULL || context == &the_context ? SUCCESS : INVALID_CONTEXT;
-}
-
 /* ---- libraries and kernels */
 
 typedef struct kernel {

@@ -1,14 +1,14 @@
 package driver
 
 func fillGraphs(a *API, s *symbols) {
-	const active, noDestructorSync, move = 1, 1, 1
+	const noDestructorSync, move = 1, 1
 	info, create := s.optional("cuStreamGetCaptureInfo_v2", 11030), s.optional("cuUserObjectCreate", 11030)
 	a.StreamCaptureGraph = func(stream Stream) (Graph, Result) {
 		status, graph := pinned[int32](), pinned[Graph]()
 		defer status.Unpin()
 		defer graph.Unpin()
 		r := info.call(uintptr(stream), status.address(), 0, graph.address(), 0, 0) // no id, no dependencies
-		if *status.value != active {
+		if *status.value != CaptureActive {
 			return 0, r // what else it gives means nothing
 		}
 		return *graph.value, r

@@ -36,14 +36,12 @@ func answered(call func(a *API) Result) func(*API) []any {
 // calls has each function of API under its name there.
 var calls = map[string]call{
 	"DeviceAttribute": {func(a *API) []any { return two(a.DeviceAttribute(75, 1)) }, "cuDeviceGetAttribute", []uint64{75, 1}, "", []any{int32(-7)}},
-	"DeviceName":      {func(a *API) []any { return two(a.DeviceName(1)) }, "cuDeviceGetName", []uint64{256, 1}, "", []any{"Stub H200"}},
 
 	"PrimaryContextRetain": {func(a *API) []any { return two(a.PrimaryContextRetain(2)) }, "cuDevicePrimaryCtxRetain", []uint64{2}, "", []any{Context(anAddress)}},
 	"ContextCurrent":       {func(a *API) []any { return two(a.ContextCurrent()) }, "cuCtxGetCurrent", []uint64{}, "", []any{Context(anAddress)}},
 	"ContextSetCurrent":    {answered(func(a *API) Result { return a.ContextSetCurrent(anAddress) }), "cuCtxSetCurrent", []uint64{anAddress}, "", nil},
 	"ContextDevice":        {func(a *API) []any { return two(a.ContextDevice()) }, "cuCtxGetDevice", []uint64{}, "", []any{Device(2)}},
 	"ContextSynchronize":   {answered(func(a *API) Result { return a.ContextSynchronize() }), "cuCtxSynchronize", []uint64{}, "", nil},
-	"ContextID":            {func(a *API) []any { return two(a.ContextID(anAddress)) }, "cuCtxGetId", []uint64{anAddress}, "", []any{uint64(aSize)}},
 
 	"LibraryLoad": {func(a *API) []any {
 		return two(a.LibraryLoad([]byte(".version 8.0"), []JITOption{{ID: 5, Value: anAddress}, {ID: 6, Value: 4096}}))
@@ -166,7 +164,7 @@ func TestEveryFunctionIsThere(t *testing.T) {
 func TestMissingOptionalFunctions(t *testing.T) {
 	api, _ := openStub(t, "-DWITHOUT_OPTIONAL", "-DVERSION=12000")
 	require.ElementsMatch(t, []string{
-		"cuCtxGetId (12.0)", "cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
+		"cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
 		"cuKernelGetFunction (12.0)", "cuKernelGetLibrary (12.5)",
 		"cuOccupancyAvailableDynamicSMemPerBlock (10.2)", "cuOccupancyMaxActiveBlocksPerMultiprocessor (6.5)",
 		"cuOccupancyMaxActiveClusters (11.7)", "cuOccupancyMaxPotentialClusterSize (11.7)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",

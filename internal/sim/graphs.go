@@ -28,7 +28,7 @@ func (s *Simulator) streamBeginCapture(stream driver.Stream, mode int32) driver.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mode < 0 || mode > 2 || stream < perThreadStream || s.captures[stream] != 0 {
+	if mode < 0 || mode > 2 || stream < driver.PerThreadStream || s.captures[stream] != 0 {
 		return driver.ResultInvalidValue
 	}
 	s.captures[stream] = driver.Graph(s.addGraph(&graph{}))

@@ -93,10 +93,10 @@ func (s *Simulator) number() uint64 {
 func (s *Simulator) API() *driver.API {
 	return &driver.API{
 		Kind: "sim", Version: Version, Reason: "the simulator",
-		DeviceCount:     func() (int, driver.Result) { return s.devices, driver.ResultSuccess },
-		DeviceAttribute: s.deviceAttribute, DeviceName: s.deviceName,
+		DeviceCount:          func() (int, driver.Result) { return s.devices, driver.ResultSuccess },
+		DeviceAttribute:      s.deviceAttribute,
 		PrimaryContextRetain: s.primaryContextRetain, ContextCurrent: s.contextCurrent, ContextSetCurrent: s.contextSetCurrent,
-		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize, ContextID: s.contextID,
+		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize,
 		LibraryLoad: s.libraryLoad, LibraryLink: s.libraryLink, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
 		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
 		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,

@@ -285,7 +285,7 @@ def test_no_builtins_when_asked() -> None:
         """,
         DLAUNCH_FASTCALL="0",
     )
-    assert out == "refused -1\n_Plain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
+    assert out == "refused -1\nPlain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
 
 
 def test_subscripts_are_found_in_c(saxpy: dlaunch.Kernel) -> None:

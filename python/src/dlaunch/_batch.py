@@ -13,7 +13,7 @@ from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, HandleError, TensorError
 from dlaunch._graph import Graph, StreamSource, current
 from dlaunch._imported import ImportedTensor
-from dlaunch._kernel import Launcher, _Entry, _Plain, _raise_error, plain_of
+from dlaunch._launcher import Entry, Launcher, Plain, plain_of, raise_error
 from dlaunch._parameter import Parameter
 from dlaunch._stream import stream_number
 
@@ -23,7 +23,7 @@ _MOST_STREAMS = 64  # that a batch remembers
 class _Fixed(Arguments):
     """The arguments of a launch that is done again and again: tensors are held, and not only borrowed."""
 
-    def __init__(self, values: Sequence[Any], entry: _Entry) -> None:
+    def __init__(self, values: Sequence[Any], entry: Entry) -> None:
         self.source: StreamSource | None = None  # of the first GPU tensor whose package has a current stream
         super().__init__(values, entry.passed, entry.name, None)
 
@@ -68,7 +68,7 @@ class Batch:
 
     def __init__(self, launches: Iterable[tuple[Any, ...]] = ()) -> None:
         """Take launches as tuples of what launches and its arguments; see add."""
-        self._launches: list[tuple[_Plain, _Fixed]] = []
+        self._launches: list[tuple[Plain, _Fixed]] = []
         self._by_stream: dict[int, Callable[[], None]] = {}
         self._source: StreamSource | None = None
         for launch in launches:
@@ -121,7 +121,7 @@ class Batch:
         calls, library = self._calls(stream), _lib.loaded()
         launch: Callable[[], None] = functools.partial(_lib.call, "dlaunch_launch_many", calls, len(calls), None)
         if library.python is not None and library.makes_builtins:
-            launch = library.python.dlaunch_python_batch(calls, len(calls), _raise_error, calls)
+            launch = library.python.dlaunch_python_batch(calls, len(calls), raise_error, calls)
         if len(self._by_stream) >= _MOST_STREAMS:
             self._by_stream.clear()
         self._by_stream[stream] = launch
