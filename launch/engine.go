@@ -47,6 +47,7 @@ type Engine struct {
 	rooms    rooms
 	holds    holds
 	natives  natives
+	likeness likeness
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

@@ -51,6 +51,7 @@ type fake struct {
 	pinned              []uintptr     // page-locked memory
 	lacksPinned         bool
 	copiesBack          func(block []byte) // sees what comes back from the device
+	copiesBackLeft      int                // before one fails; 0: none does
 	waits               driver.Result      // what a stream that is to wait answers
 	streams             driver.Stream      // how many were created
 	copiesIn            int                // copies to the device
@@ -126,10 +127,13 @@ func (f *fake) api() *driver.API {
 				copy(f.logTo, f.log)
 				return 0, f.loads
 			}
-			if name != "saxpy" {
-				return 0, driver.ResultNotFound
+			switch name {
+			case "saxpy":
+				return 0x2000, ok
+			case "sample":
+				return sampleKernel, ok
 			}
-			return 0x2000, ok
+			return 0, driver.ResultNotFound
 		},
 		LibraryGlobal: func(_ driver.Library, name string) (driver.Address, uint64, driver.Result) {
 			size, there := f.symbols[name]
@@ -166,15 +170,15 @@ func (f *fake) api() *driver.API {
 		KernelSetAttribute: func(id, value int32, _ driver.Kernel, _ driver.Device) driver.Result {
 			return f.setAttribute(id, value)
 		},
-		KernelFunction: func(k driver.Kernel) (driver.Function, driver.Result) { return driver.Function(k) + 1, ok },
-		KernelLibrary:  f.kernelLibrary,
-		FunctionModule: func(g driver.Function) (driver.Module, driver.Result) {
-			if g != foreignFunction() {
-				return 0, driver.ResultInvalidHandle
+		KernelFunction: func(k driver.Kernel) (driver.Function, driver.Result) {
+			if k == sampleKernel {
+				return sampleFunction(), ok
 			}
-			return 1, ok
+			return driver.Function(k) + 1, ok
 		},
-		FunctionName: func(driver.Function) (string, driver.Result) { return "saxpy", ok },
+		KernelLibrary:  f.kernelLibrary,
+		FunctionModule: functionModule,
+		FunctionName:   func(driver.Function) (string, driver.Result) { return "saxpy", ok },
 		FunctionParam: func(_ driver.Function, i int) (uint64, uint64, driver.Result) {
 			if i >= len(saxpySlots) {
 				return 0, 0, driver.ResultInvalidValue
@@ -252,6 +256,9 @@ func (f *fake) api() *driver.API {
 			copy(bytesAt(uint64(dst), n), bytesAt(uint64(src), n))
 			if f.copiesBack != nil {
 				f.copiesBack(bytesAt(uint64(dst), n))
+			}
+			if f.copiesBackLeft--; f.copiesBackLeft == 0 {
+				return driver.ResultInvalidValue
 			}
 			return ok
 		},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
@@ -187,6 +186,9 @@ func (e *Engine) recognise(k *kernel) error {
 		}
 		return status.Errorf(status.Handle, "%#x is neither a CUkernel nor a CUfunction: the library that the driver names for it has no such kernel", uintptr(k.native))
 	}
+	if !e.resemblesFunction(uintptr(k.native)) {
+		return status.Errorf(status.Handle, "%#x is neither a CUkernel nor a CUfunction: a CUfunction has pointers where this has none", uintptr(k.native))
+	}
 	_, asFunction := api.FunctionModule(driver.Function(k.native))
 	if asFunction == driver.ResultSuccess {
 		k.isFunction = true
@@ -209,7 +211,7 @@ func (e *Engine) recognise(k *kernel) error {
 // lists says whether a library has a kernel: of a CUlibrary, too, the driver says
 // that it is a kernel, and names what is no library: where its image lies (seen: 580).
 func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
-	if e.checkAddress(uintptr(library)) != nil || !e.simulated() && beginsAsImage(uintptr(library)) {
+	if e.checkAddress(uintptr(library)) != nil || e.beginsAsImage(uintptr(library)) {
 		return false
 	}
 	n, r := e.driver.API.LibraryKernelCount(library)
@@ -218,11 +220,6 @@ func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
 	}
 	kernels, r := e.driver.API.LibraryKernels(library, n)
 	return r == driver.ResultSuccess && slices.Contains(kernels, kernel)
-}
-
-// beginsAsImage reads at an address that is known to be mapped.
-func beginsAsImage(address uintptr) bool {
-	return kindOf(unsafe.Slice((*byte)(unsafe.Add(nil, address)), handleBytes)) != driver.LinkPTX
 }
 
 // nameForeign asks the driver; one before 12.3 does not know, and then the prototype may.

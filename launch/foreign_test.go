@@ -17,7 +17,7 @@ import (
 var saxpySlots = [][2]uint64{{0, 4}, {8, 8}, {16, 8}, {24, 4}}
 
 // What other libraries have: places in memory that stays.
-var elsewhere [6][512]uint64
+var elsewhere [8][512]uint64
 
 func placeOf(i int) uintptr            { return uintptr(unsafe.Pointer(&elsewhere[i][0])) }
 func foreignKernel() driver.Kernel     { return driver.Kernel(placeOf(0)) }
@@ -27,7 +27,28 @@ func foreignLibrary() driver.Library   { return driver.Library(placeOf(2)) }
 const (
 	plainMemory = 3
 	itsImage    = 4 // the foreign library's
+	ownFunction = 5 // of the kernel by which the engine learns what functions look like
+	module      = 6
 )
+
+const sampleKernel driver.Kernel = 0x2800
+
+// sampleFunction has a pointer where the driver follows one.
+func sampleFunction() driver.Function {
+	elsewhere[ownFunction][4] = uint64(placeOf(plainMemory))
+	return driver.Function(placeOf(ownFunction))
+}
+
+// functionModule dies of what has no pointer there, as the driver does (seen: 580).
+func functionModule(f driver.Function) (driver.Module, driver.Result) {
+	switch f {
+	case driver.Function(placeOf(module)):
+		panic("the driver dies of it")
+	case foreignFunction():
+		return 1, driver.ResultSuccess
+	}
+	return 0, driver.ResultInvalidHandle
+}
 
 // kernelLibrary answers for a library, too, and then with where its image lies, as
 // the driver does (seen: 580).
@@ -92,6 +113,7 @@ func TestForeignKernels(t *testing.T) {
 
 func TestWhatIsNoKernel(t *testing.T) {
 	e, _ := newEngine(t)
+	elsewhere[module][4] = 0x800000001
 	for address, says := range map[uintptr]string{
 		0:                                    "the address is 0",
 		1:                                    "0x1 is no multiple of 8",
@@ -101,6 +123,7 @@ func TestWhatIsNoKernel(t *testing.T) {
 		^uintptr(7):                          "is no memory of this process",
 		placeOf(plainMemory):                 "neither a CUkernel nor a CUfunction (cuFuncGetModule: CUDA_ERROR_INVALID_HANDLE (400))",
 		uintptr(foreignLibrary()):            "neither a CUkernel nor a CUfunction",
+		placeOf(module):                      "neither a CUkernel nor a CUfunction: a CUfunction has pointers where this has none",
 		uintptr(placeOf(len(elsewhere) - 1)): "neither a CUkernel nor a CUfunction",
 	} {
 		k, err := e.KernelFromDriver(address, saxpyPrototype)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exchange import ByCapsule, ByInteger, ByOlder, NoRead, TooNew
+from exchange import ByCapsule, ByInteger, ByOlder, CapsuleByOtherName, IntegerByOtherName, NoRead, TooNew
 from process import output_of
 
 import dlaunch
@@ -68,7 +68,7 @@ def test_the_first_launch_is_slow_once(kernels: Path) -> None:
         assert left(lambda: kernel[1, 1](1.0, x, x, 1)) == {}
 
 
-@pytest.mark.parametrize("kind", [ByCapsule, ByInteger, ByOlder])
+@pytest.mark.parametrize("kind", [ByCapsule, ByInteger, CapsuleByOtherName, IntegerByOtherName, ByOlder])
 def test_exchange_api_is_fast(warm: Any, kind: type) -> None:
     saxpy, x, y = warm
     tensors = kind(x), kind(y)

@@ -214,8 +214,9 @@ if on_gpu and torch is not None and torch.cuda.is_available():
         for part in (torch.from_dlpack(y).clone(), torch.from_dlpack(y)[1::2].clone()):
             assert not bool((part == 3).any()) or bool((part == 3).all())
         dlaunch.synchronize()
-        yield x, dlaunch.zeros(N, "f32")
-        dlaunch.synchronize()
+        with x, dlaunch.zeros(N, "f32") as fresh:
+            yield x, fresh
+            dlaunch.synchronize()
 
     @pytest.mark.parametrize("part", [slice(None), slice(1, None, 2)])
     def test_a_torch_stream_sees_what_a_launch_wrote(saxpy: dlaunch.Kernel, ready: Any, part: slice) -> None:
