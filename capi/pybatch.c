@@ -7,8 +7,6 @@
 #include "dlaunch.h"
 #include "python.h"
 
-enum { METH_FASTCALL = 0x0080 };
-
 typedef struct batch { /* what the builtin's self, a capsule, holds */
   const dl_python *py;
   const dlaunch_call *calls;

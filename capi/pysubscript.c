@@ -9,8 +9,6 @@
 #include "dlaunch.h"
 #include "python.h"
 
-enum { METH_O = 0x0008 };
-
 /* Of the process: interpreters share these types, and where objects keep things. */
 static struct {
   const dl_python *py;

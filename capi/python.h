@@ -20,6 +20,8 @@ typedef struct PyMethodDef {
   const char *doc;
 } PyMethodDef;
 
+enum { METH_O = 0x0008, METH_FASTCALL = 0x0080 };
+
 /* name, result, parameters */
 #define DL_PYTHON_FUNCTIONS(X)                                                      \
   X(Py_IncRef, void, (PyObject *))                                                  \

@@ -423,6 +423,9 @@ typedef struct dl_pack {
 } dl_pack;
 int32_t dl_put_argument(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
 int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const dlaunch_arg *arg, dl_fault *fault);
+static inline bool dl_is_tensor(const dlaunch_arg *arg) {
+  return (arg->kind >= DLAUNCH_ARG_TENSOR && arg->kind <= DLAUNCH_ARG_VERSIONED) || arg->kind == DLAUNCH_ARG_HANDLE;
+}
 /* The tensor of an argument: DL_OK, DL_KIND, DL_NULL, DL_VERSION, DL_STALE_ARGUMENT. */
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault);
 

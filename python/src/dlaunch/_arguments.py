@@ -295,7 +295,7 @@ def _put_ctypes(arg: _abi.dlaunch_arg, value: Any, keep: list[object]) -> None:
 # ---- what the builtin converts by itself
 
 
-# Recipes of pycall.c for exact types. A DLPackExchangeAPI's address is one too, and greater; so is a tuple of that
+# Recipes of pycallable.h for exact types. A DLPackExchangeAPI's address is one too, and greater; so is a tuple of that
 # address and what _torch has found, and one of None and what _recipes has.
 RECIPE_SLOW, RECIPE_INT, RECIPE_FLOAT, RECIPE_TRUTH = 0, 1, 2, 3
 
