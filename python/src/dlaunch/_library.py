@@ -83,6 +83,14 @@ class Library(Managed):
         """Do as kernel does."""
         return self.kernel(name_or_prototype)
 
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the kernels."""
+        return iter(self.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a kernel of this name."""
+        return name in self.kernels
+
     def bind(self, **by_name: Any) -> None:
         """Bind for all kernels of this: write where arrays are into symbols of these names.
 
