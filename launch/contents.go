@@ -72,13 +72,14 @@ func (c *contents) readMember(m member) {
 	if known {
 		c.addArchitecture(fmt.Sprintf("%s%d", prefix, m.architecture))
 	}
-	if !known || m.packed != 0 || m.kind == memberLTOIR || bytes.HasPrefix(m.bytes, fatbinMagic) {
+	content, _ := m.content()
+	if !known || content == nil || m.kind == memberLTOIR || bytes.HasPrefix(content, fatbinMagic) {
 		c.unread = true
 		return
 	}
 	inner := newContents() // whose architecture is the member's
 	inner.carried = c.carried
-	inner.read(m.bytes)
+	inner.read(content)
 	for _, name := range inner.globals {
 		c.addGlobal(name)
 	}

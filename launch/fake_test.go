@@ -41,6 +41,7 @@ type fake struct {
 	loaded              []driver.Function
 	configured, cluster []uint32      // what occupancy was asked about
 	loads               driver.Result // what getting a kernel answers
+	counts              driver.Result // what counting kernels answers
 	log                 string        // what the compiler logs then
 	logTo               []byte
 	allocates           driver.Result
@@ -137,7 +138,7 @@ func (f *fake) api() *driver.API {
 			}
 			return f.symbol[f.context.Load()-100], size, ok
 		},
-		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, ok },
+		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, f.counts },
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
 			if l != 7 {
 				return []driver.Kernel{foreignKernel()}, ok

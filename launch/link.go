@@ -137,7 +137,7 @@ func (im *image) alone() (*image, error) {
 		return im, nil
 	}
 	if fatbin := im.wholeFatbin(); fatbin != nil {
-		return &image{kind: driver.LinkFatbin, bytes: fatbin, label: im.label}, examineFatbin(fatbin)
+		return &image{kind: driver.LinkFatbin, bytes: fatbin, label: im.label}, nil
 	}
 	if elfSection(im.bytes, relocatableFatbin) == nil {
 		return nil, status.Errorf(status.Image, "the object has no device code (no section .nv_fatbin or %s): is it one of nvcc's?", relocatableFatbin)
@@ -181,12 +181,23 @@ func holdsLTOIR(image []byte) bool {
 	case driver.LinkArchive:
 		files, _ := archiveMembers(image)
 		for _, file := range files {
-			if holdsLTOIR(file) {
+			if kindOf(file) != driver.LinkArchive && holdsLTOIR(file) { // linkers take no archive in one
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// examineObject examines a host's object, and the fatbins that it carries.
+func examineObject(image []byte) error {
+	err := examineELF("object", image)
+	for _, name := range []string{".nv_fatbin", relocatableFatbin} {
+		if fatbin := elfSection(image, name); err == nil && fatbin != nil {
+			err = examineFatbin(fatbin)
+		}
+	}
+	return err
 }
 
 // elfSection gives the content of a section, nil if there is none.
