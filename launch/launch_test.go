@@ -220,6 +220,7 @@ func TestImagesThatDoNotLoad(t *testing.T) {
 func TestALazyLoadThatFailsLeavesNothing(t *testing.T) {
 	e, f := newEngine(t)
 	f.counts = driver.ResultIllegalAddress
+	t.Cleanup(func() { exec.ClearAttention(exec.Poisoned) })
 	_, err := e.Load(cubin(), launch.LibraryOptions{Lazy: true})
 	refused(t, err, status.Fault, "700")
 	require.Equal(t, []driver.Library{7}, f.unloaded)

@@ -129,7 +129,7 @@ func (im *image) linkable() error {
 
 // wholeFatbin gives the fatbin that a host's object carries if it was compiled as
 // a whole program.
-func (im *image) wholeFatbin() []byte { return elfSection(im.bytes, ".nv_fatbin") }
+func (im *image) wholeFatbin() []byte { return elfSection(im.bytes, wholeFatbin) }
 
 // alone gives what is loaded of an image that comes alone.
 func (im *image) alone() (*image, error) {
@@ -140,7 +140,7 @@ func (im *image) alone() (*image, error) {
 		return &image{kind: driver.LinkFatbin, bytes: fatbin, label: im.label}, nil
 	}
 	if elfSection(im.bytes, relocatableFatbin) == nil {
-		return nil, status.Errorf(status.Image, "the object has no device code (no section .nv_fatbin or %s): is it one of nvcc's?", relocatableFatbin)
+		return nil, status.Errorf(status.Image, "the object has no device code (no section %s or %s): is it one of nvcc's?", wholeFatbin, relocatableFatbin)
 	}
 	return im, nil
 }
@@ -162,8 +162,12 @@ func (im *image) needsLinking() bool {
 	return false
 }
 
-// relocatableFatbin is the section of a host's object whose fatbin is to be linked.
-const relocatableFatbin = "__nv_relfatbin"
+// The sections of a host's object with its fatbins: what is complete, and what is
+// to be linked.
+const (
+	wholeFatbin       = ".nv_fatbin"
+	relocatableFatbin = "__nv_relfatbin"
+)
 
 // holdsLTOIR says whether an image is LTO IR, or has some inside.
 func holdsLTOIR(image []byte) bool {
@@ -191,13 +195,18 @@ func holdsLTOIR(image []byte) bool {
 
 // examineObject examines a host's object, and the fatbins that it carries.
 func examineObject(image []byte) error {
-	err := examineELF("object", image)
-	for _, name := range []string{".nv_fatbin", relocatableFatbin} {
-		if fatbin := elfSection(image, name); err == nil && fatbin != nil {
-			err = examineFatbin(fatbin)
+	if err := examineELF("object", image); err != nil {
+		return err
+	}
+	for _, s := range elfSections(image) {
+		if s.name != wholeFatbin && s.name != relocatableFatbin {
+			continue
+		}
+		if err := examineFatbin(s.bytes); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // elfSection gives the content of a section, nil if there is none.
