@@ -117,7 +117,7 @@ def test_an_object_of_a_whole_program_is_its_fatbin() -> None:
             np.testing.assert_array_equal(x, 2 * np.arange(4))
             assert library.globals["scale"].nbytes == 4
             assert list(library.globals) == ["scale"]
-            with pytest.raises(dlaunch.NotFoundError, match='no variable "none" in whole.[a-z]+; there is only "scale"'):
+            with pytest.raises(dlaunch.NotFoundError, match='no variable "none" in .*; there is only "scale"'):
                 library.globals["none"]
 
 
