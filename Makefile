@@ -3,7 +3,7 @@ PYTHON ?= python3
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VENV := .venv/bin
-C_FILES = $(shell git ls-files -s '*.c' '*.h' '*.hpp' '*.cuh' '*.cu' ':!testdata/' | awk '/^100/ {print $$4}') # no links
+C_FILES = $(shell git ls-files -s '*.c' '*.h' '*.cpp' '*.hpp' '*.cuh' '*.cu' ':!testdata/' | awk '/^100/ {print $$4}') # no links
 PYTHON_FOLDERS := python examples bench tests
 export DLAUNCH_LIBRARY := $(CURDIR)/build/libdlaunch.so
 export PYTHONPATH := $(CURDIR)/python/src
@@ -38,11 +38,11 @@ fuzz: ## Fuzz each parser for FUZZTIME
 	@grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | while IFS=: read -r file name; do \
 	go test -run='^$$' -fuzz="^$${name#func }$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=50x "$$(dirname $$file)" || exit 1; done
 bench: build .venv/test .venv/bench ## Time launches on this machine, with a driver that does nothing
+	@bench/build.sh build/bench
 	@mkdir -p build/bench/stub
 	@gcc -O2 -shared -fPIC bench/stub/libcuda.c -o build/bench/stub/libcuda.so.1
-	@gcc -O2 -shared -fPIC -Iinclude bench/burst.c -o build/bench/libburst.so -Lbuild -ldlaunch -Wl,-rpath,$(CURDIR)/build
-	@LD_LIBRARY_PATH=$(CURDIR)/build/bench/stub DLAUNCH_DRIVER=cuda \
-	$(VENV)/python bench/launch_cost.py --burst build/bench/libburst.so --out build/bench
+	@for what in launch_cost growth; do LD_LIBRARY_PATH=$(CURDIR)/build/bench/stub DLAUNCH_DRIVER=cuda \
+	$(VENV)/python bench/$$what.py --libraries build/bench --out build/bench || exit 1; done
 test-gpu: build .venv/test ## Stage the tests in build/gpu for a machine with a GPU; run them if this is one
 	@tests/gpu/stage.sh build/gpu test
 bench-gpu: build .venv/test .venv/bench ## The same for the benchmarks

@@ -154,6 +154,30 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// The page of environment variables has each that the code reads, and no other.
+func TestEnvironmentVariables(t *testing.T) {
+	read := regexp.MustCompile(`(?:environment|copy_of|_is_on|environ\.get)\("(DLAUNCH_\w+)"`)
+	found := map[string]bool{}
+	for _, pattern := range []string{"capi/*.go", "capi/*.c", "python/src/dlaunch/*.py"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, match := range read.FindAllSubmatch(text, -1) {
+				found[string(match[1])] = true
+			}
+		}
+	}
+	page, err := os.ReadFile("docs/environment.md")
+	require.NoError(t, err)
+	listed := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `(DLAUNCH_\\w+)`").FindAllSubmatch(page, -1) {
+		listed[string(match[1])] = true
+	}
+	require.Equal(t, found, listed)
+}
+
 // The release is named in C and in the Python package: they agree.
 func TestVersions(t *testing.T) {
 	find := func(file, pattern string) string {

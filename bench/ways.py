@@ -1,186 +1,269 @@
-"""The ways to launch that launch_cost.py compares: each prepares a burst."""
+"""The ways to launch that launch_cost.py compares: what each needs, and how its users spell it at its best."""
 
 from __future__ import annotations
 
 import ctypes
-import time
+import functools
+import importlib
+import os
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import dlaunch
-from empty import empty_prototype, empty_ptx
-
-Burst = Callable[[int], float]  # launches -> ns a launch
-
-GRID, BLOCK, ELEMENTS = 1, 32, 128
+from bursts import BLOCK, ELEMENTS, GRID, HANDLE, RAW, TENSOR, Bench, Burst, argument_burst, python_burst, uint64s
+from empty import empty_name, empty_ptx
 
 
-class Bench:
-    """What all ways share: the libraries, and memory for the tensors."""
-
-    def __init__(self, burst_library: str) -> None:
-        self.c = ctypes.CDLL(burst_library)
-        self.c.burst_kernel.restype = ctypes.c_void_p
-        self.c.burst_raw.restype = self.c.burst_dlaunch.restype = ctypes.c_double
-        self.libcuda = dlaunch.driver_info().path.encode()
-
-    def arrays(self, tensors: int) -> list[dlaunch.DeviceArray]:
-        return [dlaunch.empty(ELEMENTS, "f32") for _ in range(tensors)]
-
-    def kernel(self, tensors: int) -> dlaunch.Kernel:
-        return dlaunch.load(empty_ptx(tensors)).kernel(empty_prototype(tensors))
+def raw(bench: Bench, n: int) -> Burst:
+    arrays = bench.arrays(n)
+    return bench.time(bench.c_burst(RAW, bench.driver_kernels(n), [a.ptr for a in arrays]), arrays)
 
 
-def python_burst(call: Callable[..., Any], *args: Any) -> Burst:
-    """Times calls from Python, the loop's own cost included (some 15 ns)."""
-
-    def burst(launches: int) -> float:
-        rounds = range(launches)
-        begin = time.perf_counter_ns()
-        for _ in rounds:
-            call(*args)
-        return (time.perf_counter_ns() - begin) / launches
-
-    return burst
+def c_tensors(bench: Bench, n: int, cpp: bool = False) -> Burst:
+    arrays, kernel = bench.arrays(n), bench.kernel(n)
+    return bench.time(bench.c_burst(TENSOR, uint64s([kernel.handle]), [a.ptr for a in arrays]), arrays, kernel, cpp=cpp)
 
 
-def _pointers(arrays: list[dlaunch.DeviceArray]) -> Any:
-    return (ctypes.c_uint64 * 64)(*[a.ptr for a in arrays])
+def c_handles(bench: Bench, n: int) -> Burst:
+    arrays, kernel = bench.arrays(n), bench.kernel(n)
+    return bench.time(bench.c_burst(HANDLE, uint64s([kernel.handle]), [a.handle for a in arrays]), arrays, kernel)
 
 
-def raw(bench: Bench, tensors: int) -> Burst:
-    kernel = bench.c.burst_kernel(bench.libcuda, empty_ptx(tensors).encode(), b"empty")
-    arrays = bench.arrays(tensors)
-    pointers = _pointers(arrays)
-
-    def burst(launches: int) -> float:
-        assert arrays
-        return float(bench.c.burst_raw(bench.libcuda, ctypes.c_void_p(kernel), None, pointers, launches))
-
-    return burst
+# ---- dlaunch from Python
 
 
-def from_c(bench: Bench, tensors: int) -> Burst:
-    kernel, arrays = bench.kernel(tensors), bench.arrays(tensors)
-    pointers = _pointers(arrays)
-
-    def burst(launches: int) -> float:
-        assert arrays
-        return float(
-            bench.c.burst_dlaunch(ctypes.c_uint64(kernel.handle), ctypes.c_uint64(0), pointers, tensors, launches)
-        )
-
-    return burst
-
-
-def empty_builtin(bench: Bench, tensors: int) -> Burst:
-    make = ctypes.PyDLL(bench.c._name).burst_empty_builtin
+def empty_builtin(bench: Bench, n: int) -> Burst:
+    make = ctypes.PyDLL(bench.path).burst_empty_builtin
     make.restype = ctypes.py_object
-    return python_burst(make(), *bench.arrays(tensors))
+    return argument_burst("f(ARGS)", bench.arrays(n), f=make())
 
 
-def own_arrays(bench: Bench, tensors: int) -> Burst:
-    return python_burst(bench.kernel(tensors).configure(GRID, BLOCK), *bench.arrays(tensors))
+def configured(args: Callable[[Bench, int], list[Any]], **options: Any) -> Callable[[Bench, int], Burst]:
+    def make(bench: Bench, n: int) -> Burst:
+        return argument_burst("f(ARGS)", args(bench, n), f=bench.kernel(n).configure(GRID, BLOCK, **options))
+
+    return make
 
 
-def own_arrays_held(bench: Bench, tensors: int) -> Burst:
-    return python_burst(bench.kernel(tensors).configure(GRID, BLOCK, hold_gil=True), *bench.arrays(tensors))
+def subscript(bench: Bench, n: int) -> Burst:
+    return argument_burst(f"k[{GRID}, {BLOCK}](ARGS)", bench.arrays(n), k=bench.kernel(n))
 
 
-def bound(bench: Bench, tensors: int) -> Burst:
-    return python_burst(bench.kernel(tensors).bind(*bench.arrays(tensors)).configure(GRID, BLOCK))
+def scalar_more(bench: Bench, n: int) -> Burst:
+    return argument_burst("f(ARGS, 7)", bench.arrays(n), f=bench.kernel(n + 1, scalars=1).configure(GRID, BLOCK))
 
 
-def bound_held(bench: Bench, tensors: int) -> Burst:
-    return python_burst(bench.kernel(tensors).bind(*bench.arrays(tensors)).configure(GRID, BLOCK, hold_gil=True))
+def bound(bench: Bench, n: int, **options: Any) -> Burst:
+    kernel: Any = bench.kernel(n)
+    return python_burst("f()", f=kernel.bind(*bench.arrays(n)).configure(GRID, BLOCK, **options))
 
 
-def subscript(bench: Bench, tensors: int) -> Burst:
-    kernel = bench.kernel(tensors)
-    return python_burst(lambda *args: kernel[GRID, BLOCK](*args), *bench.arrays(tensors))
+def plain_ctypes(bench: Bench, n: int) -> Burst:
+    from dlaunch import _abi
+
+    arrays, kernel = bench.arrays(n), bench.kernel(n)
+    launch = ctypes.CDLL(os.environ["DLAUNCH_LIBRARY"]).dlaunch_launch
+    launch.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]
+    config = _abi.dlaunch_config(ctypes.sizeof(_abi.dlaunch_config), (GRID,), (BLOCK,))
+    args = (_abi.dlaunch_arg * n)()
+    for arg, array in zip(args, arrays, strict=True):
+        arg.kind, arg.value.handle = HANDLE, array.handle
+    ready = {"config": ctypes.byref(config), "args": ctypes.byref(args), "handle": kernel.handle, "n": n}
+    return python_burst("launch(handle, config, args, n, None)", launch=launch, keep=(arrays, kernel), **ready)
 
 
-def torch_tensors(bench: Bench, tensors: int) -> Burst:
+def torch_by_exchange(bench: Bench, n: int) -> Burst:
+    """With what a torch is that _torch cannot prove; a launcher asks once, at its first launch."""
+    from dlaunch import _torch
+
+    burst = configured(torch_tensors)(bench, n)
+    os.environ["DLAUNCH_SHIMS"] = "0"
+    _torch.shims_of.cache_clear()
+    burst(1)
+    del os.environ["DLAUNCH_SHIMS"]
+    _torch.shims_of.cache_clear()
+    return burst
+
+
+# ---- arguments
+
+
+def own_arrays(bench: Bench, n: int) -> list[Any]:
+    return list(bench.arrays(n))
+
+
+def torch_tensors(bench: Bench, n: int) -> list[Any]:
     import torch
 
-    args = [torch.empty(ELEMENTS, dtype=torch.float32, device="cuda") for _ in range(tensors)]
-    return python_burst(bench.kernel(tensors).configure(GRID, BLOCK), *args)
+    return [torch.empty(ELEMENTS, dtype=torch.float32, device="cuda") for _ in range(n)]
 
 
-def cupy_arrays(bench: Bench, tensors: int) -> Burst:
+def cupy_arrays(bench: Bench, n: int) -> list[Any]:
     import cupy
 
-    args = [cupy.empty(ELEMENTS, dtype=cupy.float32) for _ in range(tensors)]
-    return python_burst(bench.kernel(tensors).configure(GRID, BLOCK), *args)
+    return [cupy.empty(ELEMENTS, dtype=cupy.float32) for _ in range(n)]
 
 
-def _core(tensors: int) -> tuple[Any, Any, Any, Any]:
+def numba_arrays(bench: Bench, n: int) -> list[Any]:
+    from numba import cuda
+
+    return [cuda.device_array(ELEMENTS, dtype="float32") for _ in range(n)]
+
+
+def tvm_tensors(bench: Bench, n: int) -> list[Any]:
+    import tvm_ffi
+
+    return [tvm_ffi.from_dlpack(a) for a in bench.arrays(n)]
+
+
+# ---- the others
+
+
+def tvm(args: Callable[[Bench, int], list[Any]]) -> Callable[[Bench, int], Burst]:
+    """A C function that takes the addresses and launches: nothing is checked."""
+
+    def make(bench: Bench, n: int) -> Burst:
+        import tvm_ffi
+
+        path = os.path.join(bench.folder, "libburst_tvm.so")
+        f = tvm_ffi.load_module(path).get_function("launch")
+        launch = ctypes.cast(ctypes.CDLL(bench.libcuda).cuLaunchKernelEx, ctypes.c_void_p)
+        ctypes.CDLL(path).burst_tvm_prepare(launch, n, ctypes.c_uint64(bench.driver_kernels(n)[0]))
+        return argument_burst("f(ARGS)", args(bench, n), f=f)
+
+    return make
+
+
+def _core(n: int) -> dict[str, Any]:
     from cuda.core import Device, LaunchConfig, ObjectCode, launch
 
     device = Device(0)
     device.set_current()
-    kernel = ObjectCode.from_ptx(empty_ptx(tensors).encode()).get_kernel("empty")
-    return launch, device.default_stream, LaunchConfig(grid=GRID, block=BLOCK), kernel
+    kernel = ObjectCode.from_ptx(empty_ptx(n).encode()).get_kernel(empty_name(n))
+    return {"launch": launch, "s": device.default_stream, "c": LaunchConfig(grid=GRID, block=BLOCK), "k": kernel}
 
 
-def cuda_core_torch(bench: Bench, tensors: int) -> Burst:
-    import torch
-
-    launch, stream, config, kernel = _core(tensors)
-    args = [torch.empty(ELEMENTS, dtype=torch.float32, device="cuda") for _ in range(tensors)]
-    return python_burst(lambda *ts: launch(stream, config, kernel, *[t.data_ptr() for t in ts]), *args)
+def cuda_core_torch(bench: Bench, n: int) -> Burst:
+    pointers = ", ".join(f"t{i}.data_ptr()" for i in range(n))
+    return argument_burst(f"launch(s, c, k, {pointers})", torch_tensors(bench, n), **_core(n))
 
 
-def cuda_core_ints(bench: Bench, tensors: int) -> Burst:
-    launch, stream, config, kernel = _core(tensors)
-    arrays = bench.arrays(tensors)
-    bench.kept = [*getattr(bench, "kept", []), arrays]  # type: ignore[attr-defined]
-    return python_burst(launch, stream, config, kernel, *[a.ptr for a in arrays])
+def cuda_core_ints(bench: Bench, n: int) -> Burst:
+    arrays = bench.arrays(n)
+    return argument_burst("launch(s, c, k, ARGS)", [a.ptr for a in arrays], **_core(n), keep=arrays)
 
 
-def cupy_raw(bench: Bench, tensors: int) -> Burst:
+def cupy_raw(bench: Bench, n: int) -> Burst:
     import cupy
 
-    params = ", ".join(f"float* t{i}" for i in range(tensors))
+    params = ", ".join(f"float* t{i}" for i in range(n))
     kernel = cupy.RawKernel(f'extern "C" __global__ void empty({params}) {{}}', "empty")
-    args = tuple(cupy.empty(ELEMENTS, dtype=cupy.float32) for _ in range(tensors))
-    return python_burst(kernel, (GRID,), (BLOCK,), args)
+    return python_burst(
+        "k(grid, block, args)", k=kernel, grid=(GRID,), block=(BLOCK,), args=tuple(cupy_arrays(bench, n))
+    )
 
 
-WAYS: dict[str, Callable[[Bench, int], Burst]] = {
-    "C, cuLaunchKernelEx": raw,
-    "C, dlaunch_launch": from_c,
-    "Python, an empty builtin": empty_builtin,
-    "dlaunch, its arrays": own_arrays,
-    "dlaunch, its arrays, lock held": own_arrays_held,
-    "dlaunch, its arrays, k[grid, block]": subscript,
-    "dlaunch, all bound": bound,
-    "dlaunch, all bound, lock held": bound_held,
-    "dlaunch, torch tensors": torch_tensors,
-    "dlaunch, CuPy arrays": cupy_arrays,
-    "cuda.core, torch data_ptr()": cuda_core_torch,
-    "cuda.core, ready ints": cuda_core_ints,
-    "CuPy RawKernel, CuPy arrays": cupy_raw,
-}
-RAW = "C, cuLaunchKernelEx"
-EMPTY = "Python, an empty builtin"
+def _empty_function(bench: Bench, n: int) -> Any:
+    """A function of n parameters that does nothing, in a file: Triton reads it there."""
+    path = os.path.join(bench.scratch.name, f"empty_{n}.py")
+    source = f"def empty({', '.join(f't{i}' for i in range(n))}):\n    pass\n"
+    with open(path, "w") as file:
+        file.write(source)
+    scope: dict[str, Any] = {"__name__": "empty"}
+    exec(compile(source, path, "exec"), scope)
+    return scope["empty"]
 
 
-def possible() -> dict[str, Callable[[Bench, int], Burst]]:
-    """The ways whose packages are installed; a line on stdout for each that is not."""
-    chosen = {}
-    needs = {"torch": ("dlaunch, torch tensors", "cuda.core, torch data_ptr()"),
-             "cupy": ("dlaunch, CuPy arrays", "CuPy RawKernel, CuPy arrays"),
-             "cuda.core": ("cuda.core, torch data_ptr()", "cuda.core, ready ints")}  # fmt: skip
-    absent: dict[str, str] = {}
-    for package, ways in needs.items():
-        try:
-            __import__(package)
-        except ImportError as why:
-            absent.update(dict.fromkeys(ways, f"{package}: {why}"))
-    for name, way in WAYS.items():
-        if name in absent:
-            print(f"left out: {name} ({absent[name]})")
-        else:
-            chosen[name] = way
-    return chosen
+def triton_jit(bench: Bench, n: int) -> Burst:
+    import triton
+
+    return argument_burst("k(ARGS)", torch_tensors(bench, n), k=triton.jit(_empty_function(bench, n))[(GRID,)])
+
+
+def triton_compiled(bench: Bench, n: int) -> Burst:
+    """The kernel of one specialization, as Triton's own tutorial on softmax launches it."""
+    import triton
+
+    args = torch_tensors(bench, n)
+    compiled = triton.jit(_empty_function(bench, n))[(GRID,)](*args)
+    return argument_burst("k(ARGS)", args, k=compiled[(GRID, 1, 1)])
+
+
+def numba_cuda(args: Callable[[Bench, int], list[Any]]) -> Callable[[Bench, int], Burst]:
+    """Specialized for the types of its arguments, so that it does not look for the fitting code."""
+
+    def make(bench: Bench, n: int) -> Burst:
+        import numba
+        from numba import cuda
+
+        numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+        given = args(bench, n)
+        return argument_burst("k(ARGS)", given, k=cuda.jit(_empty_function(bench, n)).specialize(*given)[GRID, BLOCK])
+
+    return make
+
+
+# ---- the table
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to launch. Those that take the same kind of arguments are compared."""
+
+    name: str
+    kind: str
+    make: Callable[[Bench, int], Burst]
+    needs: tuple[str, ...] = ()
+
+    @property
+    def is_ours(self) -> bool:
+        return "dlaunch" in self.name
+
+    def lacks(self) -> str | None:
+        """Why it cannot be measured here."""
+        if "bound" in self.name and not hasattr(dlaunch.Kernel, "bind"):
+            return "dlaunch.Kernel has no bind"
+        for package in self.needs:
+            try:
+                importlib.import_module(package)
+            except ImportError as why:
+                return f"{package}: {why}"
+        if "torch" in self.needs and not sys.modules["torch"].cuda.is_available():
+            return "torch sees no GPU"
+        return None
+
+
+RAW_WAY = Way("C: cuLaunchKernelEx", "C", raw)
+EMPTY_WAY = Way("Python: an empty builtin", "Python", empty_builtin)
+
+WAYS = [
+    RAW_WAY,
+    Way("C: dlaunch, tensors", "C", c_tensors),
+    Way("C: dlaunch, handles of arrays", "C", c_handles),
+    Way("C++: dlaunch, tensors", "C", functools.partial(c_tensors, cpp=True)),
+    EMPTY_WAY,
+    Way("dlaunch, its arrays", "own arrays", configured(own_arrays)),
+    Way("dlaunch, its arrays, lock held", "own arrays", configured(own_arrays, hold_gil=True)),
+    Way("dlaunch, its arrays, k[grid, block]", "own arrays", subscript),
+    Way("dlaunch, its arrays and a scalar", "own arrays", scalar_more),
+    Way("dlaunch, all bound", "own arrays", bound),
+    Way("dlaunch, all bound, lock held", "own arrays", functools.partial(bound, hold_gil=True)),
+    Way("dlaunch by ctypes, handles ready", "own arrays", plain_ctypes),
+    Way("tvm-ffi, its tensors", "own arrays", tvm(tvm_tensors), ("tvm_ffi",)),
+    Way("cuda.core, ready ints", "own arrays", cuda_core_ints, ("cuda.core",)),
+    Way("numba-cuda, its arrays", "own arrays", numba_cuda(numba_arrays), ("numba_cuda",)),
+    Way("dlaunch, torch tensors", "torch", configured(torch_tensors), ("torch",)),
+    Way("dlaunch, torch tensors, lock held", "torch", configured(torch_tensors, hold_gil=True), ("torch",)),
+    Way("dlaunch, torch tensors, exchange API", "torch", torch_by_exchange, ("torch",)),
+    Way("tvm-ffi, torch tensors", "torch", tvm(torch_tensors), ("torch", "tvm_ffi")),
+    Way("cuda.core, torch data_ptr()", "torch", cuda_core_torch, ("torch", "cuda.core")),
+    Way("Triton, torch tensors", "torch", triton_jit, ("torch", "triton")),
+    Way("Triton, torch tensors, compiled kernel", "torch", triton_compiled, ("torch", "triton")),
+    Way("numba-cuda, torch tensors", "torch", numba_cuda(torch_tensors), ("torch", "numba_cuda")),
+    Way("dlaunch, CuPy arrays", "CuPy", configured(cupy_arrays), ("cupy",)),
+    Way("dlaunch, CuPy arrays, lock held", "CuPy", configured(cupy_arrays, hold_gil=True), ("cupy",)),
+    Way("CuPy RawKernel, CuPy arrays", "CuPy", cupy_raw, ("cupy",)),
+    Way("numba-cuda, CuPy arrays", "CuPy", numba_cuda(cupy_arrays), ("cupy", "numba_cuda")),
+]

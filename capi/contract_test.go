@@ -113,7 +113,7 @@ func TestPrograms(t *testing.T) {
 // memory is seen. Go's own memory is none of ASan's business.
 func TestAddressSanitizer(t *testing.T) {
 	p := projectPaths(t)
-	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "contexts", "kernels", "arrays", "captures", "linking"} {
+	for _, name := range []string{"launch", "nulls", "bad_images", "bad_launches", "handles", "ownership", "events", "contexts", "kernels", "arrays", "binding", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
@@ -130,7 +130,7 @@ func TestValgrind(t *testing.T) {
 	if err != nil {
 		t.Skip("valgrind is not installed; .ci/run installs it")
 	}
-	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "contexts", "arrays", "captures", "linking"} {
+	for _, name := range []string{"launch", "handles", "bad_launches", "ownership", "events", "contexts", "arrays", "binding", "linking", "many"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := program(t, p, compilers[1], name, "-g")
@@ -162,18 +162,21 @@ func TestExample(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(string(expected), "DRIVER", "sim"), run(t, []string{"DLAUNCH_DRIVER=sim"}, example))
 }
 
+func python() string {
+	if chosen := os.Getenv("PYTHON"); chosen != "" {
+		return chosen
+	}
+	return "python3"
+}
+
 // The wheel needs nothing but a Python: no NumPy, and no other file of ours.
 func TestWheel(t *testing.T) {
 	p := projectPaths(t)
-	python := os.Getenv("PYTHON")
-	if python == "" {
-		python = "python3"
-	}
 	wheels, err := filepath.Glob(filepath.Join(p.build, "dlaunch-*.whl"))
 	require.NoError(t, err)
 	require.Len(t, wheels, 1, "run `make build` first")
 	folder := t.TempDir()
-	run(t, nil, python, "-m", "zipfile", "-e", wheels[0], folder)
+	run(t, nil, python(), "-m", "zipfile", "-e", wheels[0], folder)
 	script := `import sys, array
 sys.path.insert(0, sys.argv[1])
 import dlaunch
@@ -186,6 +189,6 @@ with dlaunch.load(sys.argv[2]) as library:
     assert list(y[::2].copy_to_host()) == [12, 36]
 assert not any(name.split(".")[0] == "numpy" for name in sys.modules)
 x.close(); y.close()`
-	run(t, []string{"DLAUNCH_DRIVER=sim", "DLAUNCH_LIBRARY="}, python, "-I", "-S", "-c", script,
+	run(t, []string{"DLAUNCH_DRIVER=sim", "DLAUNCH_LIBRARY="}, python(), "-I", "-S", "-c", script,
 		folder, filepath.Join(p.kernels, "saxpy.ptx"), "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)")
 }

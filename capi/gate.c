@@ -4,6 +4,7 @@
  * export of its own (go_ in place of dlaunch_). When Go has returned it calls the
  * deleters of what was let go.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,49 @@ dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_confi
                     err);
 }
 
+/* The name of a call says in messages which of many it is. */
+static dlaunch_status launch_call(const dlaunch_call *call, uint32_t index, dlaunch_error *err) {
+  dl_fault fault;
+  bool is_known = call->reserved == 0;
+  if (__builtin_expect(is_known, 1) &&
+      __builtin_expect(dl_execute(call->kernel, call->config, call->args, call->num_args, NULL, &fault) == DL_OK, 1)) {
+    return DLAUNCH_OK;
+  }
+  char name[sizeof "dlaunch_launch_many: call 4294967295"];
+  snprintf(name, sizeof name, "dlaunch_launch_many: call %" PRIu32, index);
+  if (!is_known) return refuse(err, DLAUNCH_ERROR_ARGUMENT, 0, name, "reserved is not 0");
+  return finish(go_launch(name, call->kernel, (dlaunch_config *)call->config, (dlaunch_arg *)call->args, call->num_args,
+                          &fault, err));
+}
+
+dlaunch_status dlaunch_launch_many(const dlaunch_call *calls, uint32_t num, uint32_t *launched, dlaunch_error *err) {
+  if (launched != NULL) *launched = 0;
+  GATE(err);
+  if (calls == NULL && num != 0) return refuse(err, DLAUNCH_ERROR_ARGUMENT, 0, __func__, "calls is NULL");
+  dlaunch_status status = DLAUNCH_OK;
+  uint32_t done = 0;
+  while (done < num && (status = launch_call(&calls[done], done, err)) == DLAUNCH_OK) done++;
+  if (launched != NULL) *launched = done;
+  return status;
+}
+
+/* ---- graphs */
+
+dlaunch_status dlaunch_graph_create(const dlaunch_call *calls, uint32_t num, dlaunch_graph *out, dlaunch_error *err) {
+  GATE_HANDLE(out, err);
+  return finish(go_graph_create((dlaunch_call *)calls, num, out, err));
+}
+
+dlaunch_status dlaunch_graph_launch(dlaunch_graph graph, uint64_t stream, dlaunch_error *err) {
+  GATE(err);
+  return go_graph_launch(graph, stream, err);
+}
+
+dlaunch_status dlaunch_graph_close(dlaunch_graph graph, dlaunch_error *err) {
+  GATE(err);
+  return finish(go_graph_close(graph, err));
+}
+
 /* ---- occupancy */
 
 dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
@@ -301,7 +345,7 @@ dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t
   return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
 }
 
-/* ---- captures */
+/* ---- bound arguments */
 
 dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const dlaunch_arg *arg, dlaunch_kernel *out,
                                    dlaunch_error *err) {
@@ -546,7 +590,9 @@ dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {
 
 dlaunch_status dlaunch_drain(dlaunch_error *err) {
   GATE(err);
-  return finish(go_drain(err));
+  dlaunch_status status = go_drain(err);
+  while (dl_call_deleters() && status == DLAUNCH_OK) status = go_drain(err); /* deleters may have let more go */
+  return status;
 }
 
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err) {

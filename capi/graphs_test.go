@@ -8,13 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// buildBenchStub compiles the libcuda.so.1 whose launches do nothing.
+func buildBenchStub(t *testing.T, p paths) string {
+	t.Helper()
+	stub := filepath.Join(t.TempDir(), "libcuda.so.1")
+	made, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", filepath.Join(p.root, "bench", "stub", "libcuda.c"), "-o", stub).CombinedOutput()
+	require.NoError(t, err, "%s", made)
+	return stub
+}
+
 // testdata/graphs.c with a libcuda whose graphs hold user objects and nothing else;
 // also under ASan, which sees a hold that is used too late.
 func TestGraphs(t *testing.T) {
 	p := projectPaths(t)
-	stub := filepath.Join(t.TempDir(), "libcuda.so.1")
-	made, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", filepath.Join(p.root, "bench", "stub", "libcuda.c"), "-o", stub).CombinedOutput()
-	require.NoError(t, err, "%s", made)
+	stub := buildBenchStub(t, p)
 	environment := []string{"DLAUNCH_DRIVER=cuda", "LD_LIBRARY_PATH=" + filepath.Dir(stub), "ASAN_OPTIONS=detect_leaks=0"}
 	for _, c := range compilers {
 		t.Run(c.name, func(t *testing.T) { run(t, environment, program(t, p, c, "graphs"), p.kernels, p.library) })

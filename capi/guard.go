@@ -2,7 +2,6 @@ package main
 
 /*
 #cgo CFLAGS: -DDLAUNCH_OWN_DLPACK
-#include <string.h>
 #include "dlaunch.h"
 */
 import "C"
@@ -12,8 +11,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"unicode/utf8"
-	"unsafe"
 
 	"dlaunch/internal/status"
 )
@@ -57,36 +54,6 @@ func report(to *C.dlaunch_error, e *status.Error) C.dlaunch_status {
 	to.argument = C.int32_t(e.Argument)
 	putText(&to.message[0], len(to.message), strings.ToValidUTF8(e.Message, "\uFFFD")) // names are any bytes
 	return C.dlaunch_status(e.Code)
-}
-
-// putText copies a string, cut at a character, and ends it with NUL. size is at
-// least 1, and may be more than there is memory.
-func putText(to *C.char, size int, text string) {
-	end := min(len(text), size-1)
-	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), end+1)
-	copy(room, text[:end])
-	room[end] = 0
-}
-
-// putString answers a "strings out" parameter list.
-func putString(buf *C.char, size C.size_t, needed *C.size_t, text string) error {
-	wanted := C.size_t(len(text) + 1)
-	if needed != nil {
-		*needed = wanted
-	}
-	switch {
-	case buf == nil && size == 0:
-		return nil
-	case buf == nil:
-		return null("buf")
-	case size < wanted:
-		return status.Errorf(status.Argument, "the buffer has %d bytes, %d are needed", size, wanted)
-	}
-	putText(buf, int(wanted), text)
-	return nil
 }
 
 func null(name string) error { return status.Errorf(status.Argument, "%s is NULL", name) }

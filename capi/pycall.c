@@ -290,11 +290,6 @@ static PyObject *leave(const callable *c, PyObject *const *args, Py_ssize_t n, c
   return result;
 }
 
-static PyObject *none(const dl_python *py) {
-  py->Py_IncRef(py->_Py_NoneStruct); /* it is counted before Python 3.12 */
-  return py->_Py_NoneStruct;
-}
-
 /* The driver refused, or the simulated kernel failed: only the words are missing. */
 static PyObject *raise_driver_error(const callable *c, const dlaunch_config *config, dlaunch_arg *args, uint32_t n,
                                     dl_fault *fault) {
@@ -303,7 +298,7 @@ static PyObject *raise_driver_error(const callable *c, const dlaunch_config *con
   dlaunch_status status = go_launch("dlaunch_launch", c->kernel, (dlaunch_config *)config, args, n, fault, &err);
   dl_call_deleters();
   c->py->PyEval_RestoreThread(state);
-  if (status == DLAUNCH_OK) return none(c->py);
+  if (status == DLAUNCH_OK) return dl_none(c->py);
   return c->py->PyObject_CallFunction(c->raise, "iiis", (int)status, (int)err.driver_code, (int)err.argument,
                                       err.message);
 }
@@ -393,7 +388,7 @@ static PyObject *call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
   }
   dl_fault fault;
   int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, c->holds_lock ? NULL : &c->hooks, &fault);
-  if (__builtin_expect(reason == DL_OK, 1)) return none(py);
+  if (__builtin_expect(reason == DL_OK, 1)) return dl_none(py);
   if (reason == DL_DRIVER) return raise_driver_error(c, config, args, (uint32_t)n, &fault);
   return leave(c, objects, n, dl_reason_name(reason));
 }
@@ -415,18 +410,6 @@ static void release(callable *c) {
 static void release_capsule(PyObject *capsule) {
   callable *c = dl_find_python()->PyCapsule_GetPointer(capsule, CAPSULE);
   if (c != NULL) release(c);
-}
-
-/* An object's type stands at the end of what every object has. This is checked
- * on None, since no promise of CPython's says it. */
-static bool find_type_offset(callable *c, PyObject *none_type) {
-  PyObject *number = c->py->PyObject_GetAttrString(c->py->PyBaseObject_Type, "__basicsize__");
-  if (number == NULL) return false;
-  long long size = c->py->PyLong_AsLongLong(number);
-  c->py->Py_DecRef(number);
-  if (size < 16 || size > 64 || size % 8 != 0) return false;
-  c->type_offset = (size_t)size - sizeof(PyObject *);
-  return type_of(c, c->py->_Py_NoneStruct) == none_type;
 }
 
 static PyObject *held_item(const dl_python *py, PyObject *tuple, Py_ssize_t index) {
@@ -483,7 +466,7 @@ static bool prepare(callable *c, PyObject *support) {
 
   PyObject *none_type = py->PyObject_Type(py->_Py_NoneStruct);
   if (none_type == NULL) return false;
-  bool found = find_type_offset(c, none_type);
+  bool found = dl_find_type_offset(py, &c->type_offset);
   if (found) {
     c->long_layout = dl_long_find(py, c->type_offset);
     remember(c, array_type, (known_type){.recipe = ARRAY});
@@ -502,10 +485,11 @@ void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *confi
   static PyMethodDef definition = {"launch", call, METH_FASTCALL,
                                    "Launch the kernel with this configuration; the arguments are the kernel's."};
   const dl_python *py = dl_find_python();
-  if (py == NULL || config == NULL || config->struct_size < sizeof *config || config->num_attributes != 0) return NULL;
-  if (support == NULL || py->PyTuple_Size(support) < NUM_SUPPORT) {
+  if (py == NULL) return NULL;
+  bool can = config != NULL && config->struct_size >= sizeof *config && config->num_attributes == 0;
+  if (!can || support == NULL || py->PyTuple_Size(support) < NUM_SUPPORT) {
     py->PyErr_Clear();
-    return NULL;
+    return dl_none(py);
   }
   callable *c = calloc(1, sizeof *c);
   if (c == NULL) return py->PyErr_NoMemory();
@@ -517,7 +501,7 @@ void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *confi
   PyObject *capsule = prepare(c, support) ? py->PyCapsule_New(c, CAPSULE, release_capsule) : NULL;
   if (capsule == NULL) {
     release(c);
-    return NULL;
+    return py->PyErr_Occurred() == NULL ? dl_none(py) : NULL;
   }
   PyObject *made = py->PyCFunction_NewEx(&definition, capsule, NULL);
   py->Py_DecRef(capsule); /* the builtin holds it */

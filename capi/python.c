@@ -2,13 +2,16 @@
 #define _GNU_SOURCE
 #include "python.h"
 
+#include "dlaunch.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
 static dl_python found;
-static bool complete;
+static _Atomic(const dl_python *) usable; /* found, once all of it is */
 
 static bool find(void *to, const char *name) {
   void *address = dlsym(RTLD_DEFAULT, name);
@@ -24,11 +27,33 @@ static void find_all(void) {
 #define X(name) all &= find(&found.name, #name);
   DL_PYTHON_OBJECTS(X)
 #undef X
-  complete = all;
+  if (all) atomic_store_explicit(&usable, &found, memory_order_release);
 }
 
 const dl_python *dl_find_python(void) {
+  const dl_python *known = atomic_load_explicit(&usable, memory_order_acquire); /* asked at each launch */
+  if (known != NULL) return known;
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find_all);
-  return complete ? &found : NULL;
+  return atomic_load_explicit(&usable, memory_order_acquire);
+}
+
+int32_t dlaunch_python_ready(void) { return dl_find_python() != NULL; }
+
+bool dl_find_type_offset(const dl_python *py, size_t *offset) {
+  PyObject *number = py->PyObject_GetAttrString(py->PyBaseObject_Type, "__basicsize__");
+  long long size = number != NULL ? py->PyLong_AsLongLong(number) : -1;
+  if (number != NULL) py->Py_DecRef(number);
+  PyObject *none_type = py->PyObject_Type(py->_Py_NoneStruct);
+  py->PyErr_Clear();
+  if (none_type == NULL || size < 16 || size > 64 || size % 8 != 0) return false;
+  *offset = (size_t)size - sizeof(PyObject *);
+  bool found = *(PyObject **)((char *)py->_Py_NoneStruct + *offset) == none_type;
+  py->Py_DecRef(none_type);
+  return found;
+}
+
+PyObject *dl_none(const dl_python *py) {
+  py->Py_IncRef(py->_Py_NoneStruct);
+  return py->_Py_NoneStruct;
 }

@@ -6,16 +6,16 @@
 #ifndef DL_PYTHON_H
 #define DL_PYTHON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct _object PyObject; /* never looked into, but for its type */
 typedef intptr_t Py_ssize_t;
-typedef PyObject *(*dl_fastcall)(PyObject *self, PyObject *const *args, Py_ssize_t num_args);
 
 typedef struct PyMethodDef {
   const char *name;
-  dl_fastcall function;
+  void *function; /* of the kind that flags say */
   int flags;
   const char *doc;
 } PyMethodDef;
@@ -39,6 +39,8 @@ typedef struct PyMethodDef {
   X(PyObject_CallFunction, PyObject *, (PyObject *, const char *, ...))             \
   X(PyObject_CallFunctionObjArgs, PyObject *, (PyObject *, ...))                    \
   X(PyObject_CallMethod, PyObject *, (PyObject *, const char *, const char *, ...)) \
+  X(PyDict_GetItemWithError, PyObject *, (PyObject *, PyObject *))                  \
+  X(PyDescr_NewMethod, PyObject *, (PyObject *, PyMethodDef *))                     \
   X(PyTuple_New, PyObject *, (Py_ssize_t))                                          \
   X(PyTuple_SetItem, int, (PyObject *, Py_ssize_t, PyObject *))                     \
   X(PyTuple_GetItem, PyObject *, (PyObject *, Py_ssize_t))                          \
@@ -64,6 +66,7 @@ typedef struct PyMethodDef {
   X(PyLong_Type)             \
   X(PyFloat_Type)            \
   X(PyBool_Type)             \
+  X(PyTuple_Type)            \
   X(PyBytes_Type)
 
 typedef struct dl_python {
@@ -77,5 +80,13 @@ typedef struct dl_python {
 
 /* The interpreter of this process, or NULL where one of these is not found. */
 const dl_python *dl_find_python(void);
+
+/* Where every object has its type: at the end of what all have. No promise of
+ * CPython's says so, and it is checked on None. False, without an exception, where
+ * it is not so. */
+bool dl_find_type_offset(const dl_python *py, size_t *offset);
+
+/* A new reference to None, which is counted before Python 3.12. */
+PyObject *dl_none(const dl_python *py);
 
 #endif

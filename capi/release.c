@@ -32,8 +32,9 @@ void dl_give_back(uint64_t taken) {
 
 /* The list is this call's alone before the first deleter runs: one that calls
  * dlaunch waits for what it let go itself, and for nothing else. */
-void dl_call_deleters(void) {
+bool dl_call_deleters(void) {
   dl_taken *mine = let_go;
+  bool any = mine != NULL;
   let_go = NULL;
   while (mine != NULL) {
     dl_taken taken = *mine;
@@ -41,4 +42,5 @@ void dl_call_deleters(void) {
     mine = taken.next;
     dl_delete(taken.managed, taken.versioned); /* may not come back: longjmp, a thread's end */
   }
+  return any;
 }

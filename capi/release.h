@@ -26,7 +26,8 @@ void dl_delete(void *managed, bool versioned);
 /* dl_give_back says that a dl_taken, by its address, is not needed any more. */
 void dl_give_back(uint64_t taken);
 
-/* dl_call_deleters ends what this thread's calls let go. Not beneath Go. */
-void dl_call_deleters(void);
+/* dl_call_deleters ends what this thread's calls let go: false if that is nothing.
+ * Not beneath Go. */
+bool dl_call_deleters(void);
 
 #endif

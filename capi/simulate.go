@@ -31,6 +31,7 @@ func simulatedDriver(api *driver.API, simulator *sim.Simulator) launch.Driver {
 	base, size := simulator.Memory()
 	api.LaunchKernelEx, api.PointerGetAttributes = uintptr(C.go_simulate), uintptr(C.go_simulated_pointer)
 	showContexts(api)
+	simulateGraphs(api)
 	return launch.Driver{API: api, DeviceType: int32(dlpack.CPU), MemoryBase: base, MemorySize: size, TakeReport: running.reports.take, FaultsStay: running.poison}
 }
 
@@ -41,7 +42,7 @@ func simulatedDriver(api *driver.API, simulator *sim.Simulator) launch.Driver {
 func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *unsafe.Pointer) C.int32_t {
 	return C.int32_t(guardSimulation(func() *sim.Fault {
 		params, call := unpack(extra)
-		l := sim.Launch{Kernel: driver.Kernel(uintptr(function)), Shared: uint32(config.shared_bytes), Params: params}
+		l := sim.Launch{Kernel: driver.Kernel(uintptr(function)), Stream: driver.Stream(config.stream), Shared: uint32(config.shared_bytes), Params: params}
 		l.Cooperative = isCooperative(config)
 		for i := range 3 {
 			l.Grid[i], l.Block[i] = uint32(config.grid[i]), uint32(config.block[i])
@@ -57,9 +58,8 @@ func go_simulate(config *C.dl_launch_config, function unsafe.Pointer, _, extra *
 
 // isCooperative looks for CU_LAUNCH_ATTRIBUTE_COOPERATIVE among the attributes.
 func isCooperative(config *C.dl_launch_config) bool {
-	const cooperative = 2
 	for _, a := range unsafe.Slice(config.attributes, config.num_attributes) {
-		if a.id == cooperative {
+		if a.id == C.DL_ATTRIBUTE_COOPERATIVE {
 			return a.value[0] != 0
 		}
 	}

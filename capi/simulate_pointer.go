@@ -1,7 +1,7 @@
 package main
 
 /*
-#include <stdint.h>
+#include "exec.h"
 */
 import "C"
 
@@ -16,22 +16,20 @@ import (
 //
 //export go_simulated_pointer
 func go_simulated_pointer(count C.uint32_t, ids *C.int32_t, to *unsafe.Pointer, address C.uint64_t) C.int32_t {
-	const context, memoryType, ordinal, rangeStart, rangeSize = 1, 2, 9, 11, 12 // CUpointer_attribute
-	const device = 2                                                            // CU_MEMORYTYPE_DEVICE
 	start, size, found := running.simulator.Allocation(uint64(address))
 	for i, id := range unsafe.Slice(ids, count) {
 		at := unsafe.Slice(to, count)[i]
 		switch {
 		case !found:
-		case id == context:
+		case id == C.DL_ALLOCATION_CONTEXT:
 			*(*uint64)(at) = 1
-		case id == memoryType:
-			*(*uint32)(at) = device
-		case id == ordinal:
+		case id == C.DL_ALLOCATION_MEMORY_TYPE:
+			*(*uint32)(at) = C.DL_MEMORY_DEVICE
+		case id == C.DL_ALLOCATION_DEVICE_ORDINAL:
 			*(*int32)(at) = 0
-		case id == rangeStart:
+		case id == C.DL_ALLOCATION_RANGE_START:
 			*(*uint64)(at) = start
-		case id == rangeSize:
+		case id == C.DL_ALLOCATION_RANGE_SIZE:
 			*(*uint64)(at) = size
 		}
 	}

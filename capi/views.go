@@ -16,22 +16,6 @@ import (
 
 // Views of the caller's memory: the only conversions of its pointers.
 
-// put writes an out parameter, on success only.
-func put[T any](out *T, value T, err error) error {
-	if err == nil {
-		*out = value
-	}
-	return err
-}
-
-// both gives the first error of two.
-func both(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
 // tensorAt turns the address of a DLTensor of ours into a pointer to it.
 func tensorAt(address uint64) *C.DLTensor { return *(**C.DLTensor)(unsafe.Pointer(&address)) }
 

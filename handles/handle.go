@@ -13,12 +13,13 @@ const (
 	Array   Kind = 4
 	Stream  Kind = 5
 	Event   Kind = 6
-	Graph   Kind = 7 // a launch that a CUDA graph holds: never the user's
+	Capture Kind = 7 // a launch that a CUDA graph holds: never the user's
+	Graph   Kind = 8 // a CUDA graph that can be launched
 )
 
 var kindNames = [...]string{
 	Any: "handle", Library: "library", Kernel: "kernel", Tensor: "tensor",
-	Array: "array", Stream: "stream", Event: "event", Graph: "graph",
+	Array: "array", Stream: "stream", Event: "event", Capture: "captured launch", Graph: "graph",
 }
 
 // String gives the kind's name as messages and reports spell it.
@@ -42,7 +43,7 @@ func (k Kind) article() string {
 
 // Handle is the number that callers hold: kind, generation and slot, from the
 // highest bit down. Its 53 bits fit a double, and since a kind is never 0 every
-// handle is at least 2^48: no native stream, small integer or user-space
+// handle is at least First, 2^48: no native stream, small integer or user-space
 // address of 47 bits is taken for one.
 type Handle uint64
 
@@ -54,6 +55,9 @@ const (
 	generationShift = slotBits
 	kindShift       = slotBits + generationBits
 )
+
+// First is the least number that may be a handle.
+const First = 1 << kindShift
 
 func encode(kind Kind, generation, slot uint32) Handle {
 	return Handle(kind)<<kindShift | Handle(generation)<<generationShift | Handle(slot)

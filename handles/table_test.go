@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 func TestSelect(t *testing.T) {
 	table := handles.New()
 	closed := open(t, table, handles.Array, "closed and held", nil)
-	holder := open(t, table, handles.Graph, "", nil, closed)
+	holder := open(t, table, handles.Capture, "", nil, closed)
 	gone := open(t, table, handles.Array, "gone", nil)
 	array := open(t, table, handles.Array, "x", nil)
 	for _, e := range []*handles.Entry{closed, gone} {
@@ -117,7 +117,7 @@ func TestSelect(t *testing.T) {
 	}
 	all := func(any) bool { return true }
 	require.Equal(t, []*handles.Entry{closed, array}, table.Select(handles.Array, all))
-	require.Equal(t, []*handles.Entry{holder}, table.Select(handles.Graph, all))
+	require.Equal(t, []*handles.Entry{holder}, table.Select(handles.Capture, all))
 	require.Empty(t, table.Select(handles.Array, func(any) bool { return false }))
 }
 

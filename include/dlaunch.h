@@ -26,8 +26,9 @@
  *
  * THREADS. Any function, any thread, any time. No lock is held over a driver
  * call, but for the first use of a device, a rise of a kernel's shared memory, the
- * binding of a symbol, and an unload, which keeps launches waiting. The calling
- * thread's current CUDA context is what it was, afterwards.
+ * launch of a graph, which keeps others of the same graph waiting, the binding of a
+ * symbol, and an unload, which keeps all launches waiting. The calling thread's
+ * current CUDA context is what it was, afterwards.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
@@ -54,7 +55,7 @@
  * zero in any other field is its default. A struct_size of 0, or below that of
  * the first version, is DLAUNCH_ERROR_ARGUMENT; of a larger one the fields that
  * this library does not know are not looked at. Unknown bits of flags are refused.
- * dlaunch_arg never grows.
+ * dlaunch_arg and dlaunch_call never grow.
  *
  * TEXT is UTF-8, ending in NUL unless a length is given. Strings go into your
  * buffers: `needed` (may be NULL) counts the NUL; (NULL, 0) asks for it and
@@ -296,6 +297,7 @@ typedef uint64_t dlaunch_tensor;
 typedef uint64_t dlaunch_array;
 typedef uint64_t dlaunch_stream;
 typedef uint64_t dlaunch_event;
+typedef uint64_t dlaunch_graph;
 
 #define DLAUNCH_LAZY 1u /* do not prove the image: its errors come with the first kernel (not on the simulator) */
 
@@ -647,6 +649,53 @@ dlaunch_status dlaunch_launch_tensors(dlaunch_kernel kernel, const dlaunch_confi
 dlaunch_status dlaunch_launch_managed(dlaunch_kernel kernel, const dlaunch_config *config,
                                       struct DLManagedTensor *const *tensors, uint32_t num, dlaunch_error *err);
 
+typedef struct dlaunch_call { /* 32 bytes, for ever: one launch of several */
+  dlaunch_kernel kernel;
+  const dlaunch_config *config;
+  const dlaunch_arg *args;
+  uint32_t num_args;
+  uint32_t reserved; /* 0 */
+} dlaunch_call;
+
+/*
+ * dlaunch_launch_many does what dlaunch_launch does with each call, in order: what a
+ * language pays for a call of C, it pays once. The first that fails is the last.
+ *
+ * calls     num of them, borrowed with all that they point to. num may be 0.
+ * launched  receives how many went, on failure too; may be NULL.
+ *
+ * err->argument is that of the call at fault, whose index the message begins with.
+ */
+dlaunch_status dlaunch_launch_many(const dlaunch_call *calls, uint32_t num, uint32_t *launched, dlaunch_error *err);
+
+/* ------------------------------------------------------------------ graphs */
+
+/*
+ * dlaunch_graph_create makes a CUDA graph of launches, which dlaunch_graph_launch
+ * then starts in one call of the driver.
+ *
+ * calls  num of them, at least 1, borrowed with all that they point to.
+ * out    yours: dlaunch_graph_close.
+ *
+ * Everything is checked and fixed here: addresses, numbers, configurations. The
+ * launches run one after the other; the streams of their configurations say on
+ * which device, which is one for all, and no more. The graph holds what a captured
+ * launch holds (see dlaunch_launch): kernels and arrays may be closed before it is
+ * launched, and other tensors' memory is kept alive by you until it is closed and has run.
+ * Host tensors are refused. DLAUNCH_ERROR_UNSUPPORTED where the driver has no
+ * graphs that hold (before 11.4). On the simulator a graph is a list of launches.
+ */
+dlaunch_status dlaunch_graph_create(const dlaunch_call *calls, uint32_t num, dlaunch_graph *out, dlaunch_error *err);
+
+/* dlaunch_graph_launch launches a graph on a stream of its device, which must not be
+ * one that is being captured (DLAUNCH_ERROR_UNSUPPORTED). A graph runs once at a
+ * time: later launches of it wait on the GPU, on whatever stream. */
+dlaunch_status dlaunch_graph_launch(dlaunch_graph graph, uint64_t stream, dlaunch_error *err);
+
+/* dlaunch_graph_close closes a graph: launches that have begun are not harmed. What
+ * it held goes in a later call, when they are done. */
+dlaunch_status dlaunch_graph_close(dlaunch_graph graph, dlaunch_error *err);
+
 /* --------------------------------------------------------------- occupancy */
 
 /*
@@ -687,11 +736,11 @@ dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t de
 dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                   int32_t *out, dlaunch_error *err);
 
-/* ---------------------------------------------------------------- captures */
+/* --------------------------------------------------------- bound arguments */
 
 /*
- * dlaunch_kernel_bind captures: it makes a new kernel, in which one parameter is
- * fixed, and which is launched without it. Kernels that were made so can be bound again.
+ * dlaunch_kernel_bind makes a new kernel, in which one parameter is fixed, and
+ * which is launched without it. Kernels that were made so can be bound again.
  *
  * kernel  stays as it is.
  * index   of the parameter, in the full list, as dlaunch_kernel_parameter counts;
@@ -718,8 +767,8 @@ dlaunch_status dlaunch_kernel_bind(dlaunch_kernel kernel, uint32_t index, const 
                                    dlaunch_error *err);
 
 /*
- * dlaunch_library_bind captures for all kernels of a library: it writes where a
- * tensor is into a symbol that says so.
+ * dlaunch_library_bind binds for all kernels of a library: it writes where a tensor
+ * is into a symbol that says so.
  *
  * name  of a __device__ or __constant__ symbol: a pointer (8 bytes), or a
  *       dlaunch::view<T, rank> (8 + 16 * rank bytes), as its size tells.
@@ -973,11 +1022,15 @@ dlaunch_status dlaunch_drain(dlaunch_error *err);
  *    "device_memory": [address, size] of the simulator,
  *    "launches": {"fast": n, "slow": n, "reasons": {"host tensor": n, ...}}}
  * `pending` counts what is closed and waits for launches, devices or graphs. A
- * launch that a CUDA graph holds is a handle of kind "graph", which is never open.
+ * launch that a CUDA graph holds is a handle of kind "captured launch", which is never open.
  */
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err);
 
 /* ------------------------------------------------- for the Python package */
+
+/* dlaunch_python_ready says whether CPython's functions were found in this process: 1,
+ * or 0, and then none of those below may be called. */
+int32_t dlaunch_python_ready(void);
 
 /*
  * dlaunch_python_callable makes a CPython builtin that launches one kernel with
@@ -988,11 +1041,23 @@ dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_er
  * config   borrowed; attributes are not supported here.
  * support  a Python tuple that the package makes; see python/src/dlaunch.
  *
- * Gives a new reference, or NULL with a Python exception set. It gives NULL with
- * none set where the interpreter lacks what is needed: the package then
- * launches through ctypes.
+ * Gives a new reference, or NULL with a Python exception set; to None where the
+ * interpreter differs from what is known: the package then launches through ctypes.
  */
 void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *config, void *support);
+
+/*
+ * dlaunch_python_batch makes a CPython builtin without parameters that does what
+ * dlaunch_launch_many does, with the interpreter's lock released. It is called as
+ * dlaunch_python_callable is.
+ *
+ * calls  num of them, kept alive by `owner` with all that they point to.
+ * raise  a Python function of status, driver code, argument and message.
+ * owner  a Python object, which the builtin keeps.
+ *
+ * Gives a new reference, or NULL with a Python exception set.
+ */
+void *dlaunch_python_batch(const dlaunch_call *calls, uint32_t num, void *raise, void *owner);
 
 /*
  * dlaunch_python_capsule makes the PyCapsule that __dlpack__ gives, of DLPack's
@@ -1006,6 +1071,17 @@ void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *confi
  * Gives a new reference, or NULL as dlaunch_python_callable does.
  */
 void *dlaunch_python_capsule(struct DLManagedTensorVersioned *tensor, void *owner, int32_t legacy);
+
+/*
+ * dlaunch_python_subscript makes what the package's class Kernel has for
+ * __getitem__, and is called as dlaunch_python_callable is.
+ *
+ * kernel_type  the class, borrowed.
+ * known_at     where a Kernel has its dictionary of launchers by key, in bytes.
+ *
+ * Gives a new reference, to None where Python's own __getitem__ must do.
+ */
+void *dlaunch_python_subscript(void *kernel_type, int64_t known_at);
 
 #ifdef __cplusplus
 }

@@ -191,10 +191,8 @@ func (e *Engine) Copy(h handles.Handle, host uintptr, bytes uint64, stream uint6
 	}
 	defer entry.Drop()
 	a := entry.Value.(*array)
-	if stream >= firstHandle {
-		if _, err := e.table.Get(handles.Handle(stream), handles.Stream); err != nil {
-			return err
-		}
+	if err := e.CheckStream(stream); err != nil {
+		return err
 	}
 	if a.strided {
 		return status.Errorf(status.Argument, "the array (%s) is not C-contiguous; copy a contiguous one", entry.Label)
@@ -216,9 +214,9 @@ func (e *Engine) Copy(h handles.Handle, host uintptr, bytes uint64, stream uint6
 
 func (e *Engine) copyNow(a *array, host uintptr, native driver.Stream, toDevice bool) error {
 	api := e.driver.API
-	if capturing, r := api.StreamCapturing(native); r != driver.ResultSuccess {
-		return e.failure("cuStreamIsCapturing", r)
-	} else if capturing {
+	if captured, err := e.isCaptured(native); err != nil {
+		return err
+	} else if captured {
 		err := status.Errorf(status.Driver, "the stream is being captured into a graph; a copy that waits cannot be part of it")
 		err.Driver = int32(driver.ResultStreamCaptureUnsupported)
 		return err

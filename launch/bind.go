@@ -10,19 +10,19 @@ import (
 	"dlaunch/internal/status"
 )
 
-// captured is an argument that is about to be bound, and what it needs.
-type captured struct {
+// binding is an argument that is about to be bound, and what it needs.
+type binding struct {
 	arg    exec.Arg
 	entry  *handles.Entry // whose memory must live; nil for numbers and others' memory
 	frozen *exec.Tensor   // stands for a host tensor until it is packed
 }
 
-func (c *captured) drop() {
-	if c.frozen != nil {
-		c.frozen.Free()
+func (b *binding) drop() {
+	if b.frozen != nil {
+		b.frozen.Free()
 	}
-	if c.entry != nil {
-		c.entry.Drop()
+	if b.entry != nil {
+		b.entry.Drop()
 	}
 }
 
@@ -46,13 +46,18 @@ func (e *Engine) BindKernel(h handles.Handle, index int, arg *exec.Arg) (handles
 		return 0, refused.At(index)
 	}
 	defer what.drop()
-	return e.openBound(k.without(step, program), what.entry)
+	bound := k.without(step, program)
+	bound.holds = slices.Clone(k.holds)
+	if what.entry != nil {
+		bound.holds = append(bound.holds, what.entry)
+	}
+	return e.openKernel(bound)
 }
 
 // bind packs argument step for good, and gives what must live as long as that. subject
 // begins what is said of it.
-func (c *call) bind(step, parameter int, subject string) (*captured, *exec.Program, *status.Error) {
-	what, err := c.capture(step)
+func (c *call) bind(step, parameter int, subject string) (*binding, *exec.Program, *status.Error) {
+	what, err := c.beginBinding(step)
 	if err == nil {
 		program, fault := c.kernel.shared.Bind(&c.kernel.program, step, parameter, &what.arg)
 		if fault.Reason == exec.OK {
@@ -108,25 +113,6 @@ func (k *kernel) without(step int, program *exec.Program) *kernel {
 	return &bound
 }
 
-// openBound gives a kernel its handle; it holds what the one that it was made of
-// does, and one entry more, or nil.
-func (e *Engine) openBound(k *kernel, more *handles.Entry) (handles.Handle, error) {
-	k.holds = slices.Clone(k.holds)
-	if more != nil {
-		k.holds = append(k.holds, more)
-	}
-	var err error
-	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
-		return 0, err
-	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.releaseBound, k.holds...)
-	if err != nil {
-		k.shared.Free()
-		return 0, err
-	}
-	return e.publish(entry, k.shared)
-}
-
 // releaseBound is the end of a bound kernel: what its launches use is known by what
 // it held, from now on.
 func (k *kernel) releaseBound() {
@@ -150,11 +136,11 @@ func memoryOf(entry *handles.Entry) *exec.Tensor {
 	return nil
 }
 
-// capture finds what argument step needs as long as it is bound, and freezes a host
+// beginBinding finds what argument step needs as long as it is bound, and freezes a host
 // tensor.
-func (c *call) capture(step int) (*captured, error) {
+func (c *call) beginBinding(step int) (*binding, error) {
 	arg := c.args[step]
-	what := &captured{arg: arg}
+	what := &binding{arg: arg}
 	if arg.Kind == exec.ArgHandle {
 		var err error
 		if what.entry, err = c.engine.table.Acquire(handles.Handle(arg.Value), handles.Any); err != nil {

@@ -67,11 +67,7 @@ func (e *Engine) Launch(h handles.Handle, config *exec.Config, args []exec.Arg, 
 }
 
 func (c *call) launchAgain() exec.Fault {
-	again := exec.LaunchAgain
-	if c.isHeld {
-		again = exec.LaunchHeld
-	}
-	return again(uint64(c.entry.Handle), c.config, c.args, c.scratch)
+	return exec.LaunchAgain(uint64(c.entry.Handle), c.config, c.args, c.scratch, c.isHeld)
 }
 
 // mend removes what the executor stopped at, or explains why it stays.
@@ -136,20 +132,9 @@ func (e *Engine) exclusively(f func()) {
 }
 
 func (c *call) explainDriver(fault exec.Fault) error {
-	e := c.engine
 	r := driver.Result(fault.DriverCode)
-	if e.driver.TakeReport != nil {
-		if report := e.driver.TakeReport(); report != "" {
-			err := status.Errorf(status.Fault, "%s", report)
-			err.Driver = fault.DriverCode
-			if e.driver.FaultsStay {
-				e.poisonBy(err)
-			}
-			return err
-		}
-	}
-	err := e.failure("cuLaunchKernelEx", r)
-	if se, ok := err.(*status.Error); ok && !r.Sticky() {
+	err := c.engine.launchFailure("cuLaunchKernelEx", r)
+	if se, ok := err.(*status.Error); ok && se.Code != status.Fault {
 		se.Message = fmt.Sprintf("kernel %q: %s%s", c.kernel.name, se.Message, c.situation(int(fault.Found)))
 	}
 	return err

@@ -107,19 +107,36 @@ func (e *Engine) dropRetired() {
 
 // Drain finishes all that closing left: it waits for the devices' work.
 func (e *Engine) Drain() error {
-	exec.AwaitLaunches()
-	e.reclaim() // which may leave libraries for later: now
-	e.dropRetired()
-	e.runAllFinished()
+	const chain = 8 // more than hold each other: a view, its array, a kernel's or library's
+	for range chain {
+		exec.AwaitLaunches()
+		e.reclaim() // which may leave libraries for later: now
+		e.dropRetired()
+		e.runAllFinished()
+		waited, err := e.synchronizeOwing()
+		if err != nil {
+			return err
+		}
+		if !waited {
+			break
+		}
+	}
+	return e.freeRooms()
+}
+
+// synchronizeOwing waits for the devices that something closed waits for. What that
+// frees may have held more.
+func (e *Engine) synchronizeOwing() (waited bool, err error) {
 	for index := range e.devices {
 		if e.freesOwedBy(index) == 0 {
 			continue // nor is a context made there
 		}
 		if err := e.Synchronize(index); err != nil {
-			return err
+			return false, err
 		}
+		waited = true
 	}
-	return e.freeRooms()
+	return waited, nil
 }
 
 // pending counts what is closed and not gone.

@@ -51,7 +51,7 @@ func (e *Engine) onStream(stream driver.Stream, index int, f func(d *device) err
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	context := d.context
-	if stream <= perThreadStream {
+	if stream <= driver.PerThreadStream {
 		if other := e.otherContext(d); other != 0 {
 			context = other
 		}

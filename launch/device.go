@@ -114,10 +114,9 @@ func (e *Engine) within(d *device, context driver.Context, f func(d *device) err
 // freeing, unloading, waiting for a stream, and even asking about an event end
 // the captures of this and every other thread otherwise (seen: 580).
 func relaxed[T any](api *driver.API, f func() T) T {
-	const relaxedMode = 2
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	former, r := api.CaptureMode(relaxedMode)
+	former, r := api.CaptureMode(driver.CaptureRelaxed)
 	if r == driver.ResultSuccess {
 		defer api.CaptureMode(former)
 	}

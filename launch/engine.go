@@ -45,8 +45,9 @@ type Engine struct {
 	frees    frees
 	retired  retired
 	rooms    rooms
-	graphs   graphs
+	holds    holds
 	natives  natives
+	likeness likeness
 
 	giveBack func(taken uint64) // hears of each imported tensor that is not needed any more
 

@@ -17,10 +17,10 @@ type event struct {
 	recorded atomic.Bool
 }
 
-// What an event is made for; the driver's own numbers.
+// What an event is made for.
 const (
-	EventBlocking = 1
-	EventNoTiming = 2
+	EventBlocking = driver.EventBlockingSync
+	EventNoTiming = driver.EventDisableTiming
 )
 
 // CreateEvent makes an event on a device.
@@ -78,7 +78,7 @@ func (e *Engine) RecordEvent(h handles.Handle, stream uint64) error {
 			return status.Errorf(status.Argument, "the stream is of device %d, the event of device %d; an event is recorded on a stream of its own device", at, ev.device)
 		}
 		return e.withStream(stream, ev.device, func(native driver.Stream) error {
-			if stream <= perThreadStream && e.otherContext(&e.devices[ev.device]) != 0 {
+			if stream <= driver.PerThreadStream && e.otherContext(&e.devices[ev.device]) != 0 {
 				return status.Errorf(status.Argument, "the current context is not the primary one of device %d, whose the event is; its default streams are others: call dlaunch_device_enter first, or record the event on a stream", ev.device)
 			}
 			if r := e.driver.API.EventRecord(ev.native, native); r != driver.ResultSuccess {
@@ -92,7 +92,7 @@ func (e *Engine) RecordEvent(h handles.Handle, stream uint64) error {
 
 // streamDevice gives the device of a dlaunch_stream, and otherwise for native ones.
 func (e *Engine) streamDevice(number uint64, otherwise int) (int, error) {
-	if number < firstHandle {
+	if number < handles.First {
 		return otherwise, nil
 	}
 	entry, err := e.table.Get(handles.Handle(number), handles.Stream)

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"dlaunch/dlpack"
 	"dlaunch/internal/exec"
@@ -26,6 +28,29 @@ func (c *call) argumentName(index int) string {
 		return " (" + name + ")"
 	}
 	return ""
+}
+
+// tellHalfWritten adds to what copying back met what it did to the host's arrays.
+func (c *call) tellHalfWritten(err error, begun []*hostTensor) error {
+	var said *status.Error
+	if !errors.As(err, &said) {
+		return err
+	}
+	told := "the arrays are as they were"
+	if len(begun) > 0 {
+		var names []string
+		for _, t := range begun {
+			names = append(names, fmt.Sprintf("%d%s", t.index, c.argumentName(t.index)))
+		}
+		what := "argument "
+		if len(names) > 1 {
+			what = "arguments "
+		}
+		told = what + strings.Join(names, ", ") + " may be half written"
+	}
+	more := *said // which may be what the context is poisoned by
+	more.Message += "; " + told
+	return &more
 }
 
 // parameter gives what argument index is declared as.

@@ -9,12 +9,11 @@ import (
 
 // explainPointer words what a look at the tensor's memory found.
 func explainPointer(f exec.Fault) string {
-	const host = 1 // CU_MEMORYTYPE_HOST
 	switch f.Reason {
 	case exec.PointerGone:
 		return fmt.Sprintf("the driver knows no memory at %#x, where it has elements: it was freed, or is the host's", uint64(f.Found))
 	case exec.PointerMemory:
-		if f.Wanted == host {
+		if f.Wanted == exec.MemoryHost {
 			return "it says that it is in page-locked host memory, but that memory is a device's"
 		}
 		return "it says that it is in device memory, but that memory is the host's"

@@ -38,6 +38,24 @@ func (e *Engine) failure(function string, r driver.Result) error {
 	return e.poisonBy(err)
 }
 
+// launchFailure is failure for what runs kernels: the simulator has an account of
+// what they did.
+func (e *Engine) launchFailure(function string, r driver.Result) error {
+	if e.driver.TakeReport == nil {
+		return e.failure(function, r)
+	}
+	report := e.driver.TakeReport()
+	if report == "" {
+		return e.failure(function, r)
+	}
+	err := status.Errorf(status.Fault, "%s", report)
+	err.Driver = int32(r)
+	if e.driver.FaultsStay {
+		e.poisonBy(err)
+	}
+	return err
+}
+
 // poisonBy remembers a sticky fault if it is the first, and gives the first.
 func (e *Engine) poisonBy(err *status.Error) error {
 	e.poison.mu.Lock()

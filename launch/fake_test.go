@@ -38,6 +38,7 @@ type fake struct {
 	sets                driver.Result // what setting answers
 	clusters            int32         // whether the devices launch them
 	old                 bool          // the driver cannot tell a CUkernel
+	tells               bool          // ... or tells an unloaded one from others
 	loaded              []driver.Function
 	configured, cluster []uint32      // what occupancy was asked about
 	loads               driver.Result // what getting a kernel answers
@@ -51,6 +52,7 @@ type fake struct {
 	pinned              []uintptr     // page-locked memory
 	lacksPinned         bool
 	copiesBack          func(block []byte) // sees what comes back from the device
+	copiesBackLeft      int                // before one fails; 0: none does
 	waits               driver.Result      // what a stream that is to wait answers
 	streams             driver.Stream      // how many were created
 	copiesIn            int                // copies to the device
@@ -126,19 +128,27 @@ func (f *fake) api() *driver.API {
 				copy(f.logTo, f.log)
 				return 0, f.loads
 			}
-			if name != "saxpy" {
-				return 0, driver.ResultNotFound
+			switch name {
+			case "saxpy":
+				return 0x2000, ok
+			case "sample":
+				return sampleKernel, ok
 			}
-			return 0x2000, ok
+			return 0, driver.ResultNotFound
 		},
 		LibraryGlobal: func(_ driver.Library, name string) (driver.Address, uint64, driver.Result) {
 			size, there := f.symbols[name]
 			if !there {
 				return 0, 0, driver.ResultNotFound
 			}
-			return f.symbol[f.context.Load()-100], size, ok
+			return f.symbol[f.context.Load()%100], size, ok
 		},
-		LibraryKernelCount: func(driver.Library) (int, driver.Result) { return 1, f.counts },
+		LibraryKernelCount: func(l driver.Library) (int, driver.Result) {
+			if l == driver.Library(placeOf(itsImage)) {
+				panic("the driver dies of it")
+			}
+			return 1, f.counts
+		},
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
 			if l != 7 {
 				return []driver.Kernel{foreignKernel()}, ok
@@ -161,15 +171,15 @@ func (f *fake) api() *driver.API {
 		KernelSetAttribute: func(id, value int32, _ driver.Kernel, _ driver.Device) driver.Result {
 			return f.setAttribute(id, value)
 		},
-		KernelFunction: func(k driver.Kernel) (driver.Function, driver.Result) { return driver.Function(k) + 1, ok },
-		KernelLibrary:  f.kernelLibrary,
-		FunctionModule: func(g driver.Function) (driver.Module, driver.Result) {
-			if g != foreignFunction() {
-				return 0, driver.ResultInvalidHandle
+		KernelFunction: func(k driver.Kernel) (driver.Function, driver.Result) {
+			if k == sampleKernel {
+				return sampleFunction(), ok
 			}
-			return 1, ok
+			return driver.Function(k) + 1, ok
 		},
-		FunctionName: func(driver.Function) (string, driver.Result) { return "saxpy", ok },
+		KernelLibrary:  f.kernelLibrary,
+		FunctionModule: functionModule,
+		FunctionName:   func(driver.Function) (string, driver.Result) { return "saxpy", ok },
 		FunctionParam: func(_ driver.Function, i int) (uint64, uint64, driver.Result) {
 			if i >= len(saxpySlots) {
 				return 0, 0, driver.ResultInvalidValue
@@ -248,10 +258,16 @@ func (f *fake) api() *driver.API {
 			if f.copiesBack != nil {
 				f.copiesBack(bytesAt(uint64(dst), n))
 			}
+			if f.copiesBackLeft--; f.copiesBackLeft == 0 {
+				return driver.ResultInvalidValue
+			}
 			return ok
 		},
 		CaptureMode:        func(mode int32) (int32, driver.Result) { return f.mode.Swap(mode), ok },
 		StreamCaptureGraph: f.graph.of, UserObjectCreate: f.graph.create, UserObjectRelease: f.graph.release, GraphRetainUserObject: f.graph.retain,
+		StreamBeginCapture: f.graph.begin, StreamEndCapture: f.graph.finish, GraphInstantiate: f.graph.instantiate, GraphLaunch: f.graph.launch,
+		GraphDestroy:     func(driver.Graph) driver.Result { return f.graph.letGo() },
+		GraphExecDestroy: func(driver.GraphExec) driver.Result { return f.graph.letGo() },
 
 		StreamPriorityRange: func() (int32, int32, driver.Result) { return 0, -5, ok },
 		StreamQuery:         func(driver.Stream) driver.Result { return f.unsafe(f.syncs) },
@@ -397,7 +413,7 @@ func config() *exec.Config {
 
 // run launches as the gate does: the executor first, then what Go does about it.
 func run(e *launch.Engine, k handles.Handle, cfg *exec.Config, args ...exec.Arg) error {
-	fault := exec.LaunchAgain(uint64(k), cfg, args, nil)
+	fault := exec.LaunchAgain(uint64(k), cfg, args, nil, false)
 	if fault.Reason == exec.OK {
 		return nil
 	}

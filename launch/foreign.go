@@ -40,16 +40,24 @@ func (n *natives) add(address uintptr, what native) {
 	lib.addresses = append(lib.addresses, address)
 }
 
-// leave says that a library is unloaded now. Its addresses are remembered as gone,
-// since a driver gives them again and again, unless it makes new ones up for ever.
-func (n *natives) leave(lib *library, forget bool) {
+// leave says that a library is about to be unloaded.
+func (n *natives) leave(lib *library) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, address := range lib.addresses {
-		if forget {
+		n.of[address] = native{gone: true}
+	}
+}
+
+// forget says that it is unloaded. A driver that tells unloaded kernels from others
+// at once will do so later, when their addresses may be those of new ones; what it
+// still takes for a kernel is remembered as gone.
+func (n *natives) forget(lib *library, tells func(kernel driver.Kernel) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, address := range lib.addresses {
+		if n.of[address].gone && tells(driver.Kernel(address)) {
 			delete(n.of, address)
-		} else {
-			n.of[address] = native{gone: true}
 		}
 	}
 }
@@ -172,8 +180,14 @@ func prototypeOf(text string) (*prototype.Prototype, error) {
 func (e *Engine) recognise(k *kernel) error {
 	api := e.driver.API
 	library, asKernel := api.KernelLibrary(k.native)
-	if asKernel == driver.ResultSuccess && e.lists(library, k.native) {
-		return nil
+	if asKernel == driver.ResultSuccess {
+		if e.lists(library, k.native) {
+			return nil
+		}
+		return status.Errorf(status.Handle, "%#x is neither a CUkernel nor a CUfunction: the library that the driver names for it has no such kernel", uintptr(k.native))
+	}
+	if !e.resemblesFunction(uintptr(k.native)) {
+		return status.Errorf(status.Handle, "%#x is neither a CUkernel nor a CUfunction: a CUfunction has pointers where this has none", uintptr(k.native))
 	}
 	_, asFunction := api.FunctionModule(driver.Function(k.native))
 	if asFunction == driver.ResultSuccess {
@@ -195,9 +209,9 @@ func (e *Engine) recognise(k *kernel) error {
 }
 
 // lists says whether a library has a kernel: of a CUlibrary, too, the driver says
-// that it is a kernel of some library (seen: 580).
+// that it is a kernel, and names what is no library: where its image lies (seen: 580).
 func (e *Engine) lists(library driver.Library, kernel driver.Kernel) bool {
-	if e.checkAddress(uintptr(library)) != nil {
+	if e.checkAddress(uintptr(library)) != nil || e.beginsAsImage(uintptr(library)) {
 		return false
 	}
 	n, r := e.driver.API.LibraryKernelCount(library)

@@ -17,22 +17,52 @@ import (
 var saxpySlots = [][2]uint64{{0, 4}, {8, 8}, {16, 8}, {24, 4}}
 
 // What other libraries have: places in memory that stays.
-var elsewhere [5][512]uint64
+var elsewhere [8][512]uint64
 
 func placeOf(i int) uintptr            { return uintptr(unsafe.Pointer(&elsewhere[i][0])) }
 func foreignKernel() driver.Kernel     { return driver.Kernel(placeOf(0)) }
 func foreignFunction() driver.Function { return driver.Function(placeOf(1)) }
 func foreignLibrary() driver.Library   { return driver.Library(placeOf(2)) }
 
-const plainMemory = 3
+const (
+	plainMemory = 3
+	itsImage    = 4 // the foreign library's
+	ownFunction = 5 // of the kernel by which the engine learns what functions look like
+	module      = 6
+)
 
-// kernelLibrary answers for a library, too, as the driver does (seen: 580).
+const sampleKernel driver.Kernel = 0x2800
+
+// sampleFunction has a pointer where the driver follows one.
+func sampleFunction() driver.Function {
+	elsewhere[ownFunction][4] = uint64(placeOf(plainMemory))
+	return driver.Function(placeOf(ownFunction))
+}
+
+// functionModule dies of what has no pointer there, as the driver does (seen: 580).
+func functionModule(f driver.Function) (driver.Module, driver.Result) {
+	switch f {
+	case driver.Function(placeOf(module)):
+		panic("the driver dies of it")
+	case foreignFunction():
+		return 1, driver.ResultSuccess
+	}
+	return 0, driver.ResultInvalidHandle
+}
+
+// kernelLibrary answers for a library, too, and then with where its image lies, as
+// the driver does (seen: 580).
 func (f *fake) kernelLibrary(k driver.Kernel) (driver.Library, driver.Result) {
 	switch {
 	case f.old:
 		return 0, driver.ResultNotSupported
-	case k == foreignKernel(), k == driver.Kernel(foreignLibrary()):
+	case k == foreignKernel():
 		return foreignLibrary(), driver.ResultSuccess
+	case k == driver.Kernel(foreignLibrary()):
+		elsewhere[itsImage][0] = 0x33010102464c457f // ELF, 64 bit, of CUDA
+		return driver.Library(placeOf(itsImage)), driver.ResultSuccess
+	case !f.tells && (k == 0x2000 || k == 7): // also when it is unloaded
+		return 7, driver.ResultSuccess
 	}
 	return 0, driver.ResultInvalidHandle
 }
@@ -83,6 +113,7 @@ func TestForeignKernels(t *testing.T) {
 
 func TestWhatIsNoKernel(t *testing.T) {
 	e, _ := newEngine(t)
+	elsewhere[module][4] = 0x800000001
 	for address, says := range map[uintptr]string{
 		0:                                    "the address is 0",
 		1:                                    "0x1 is no multiple of 8",
@@ -92,6 +123,7 @@ func TestWhatIsNoKernel(t *testing.T) {
 		^uintptr(7):                          "is no memory of this process",
 		placeOf(plainMemory):                 "neither a CUkernel nor a CUfunction (cuFuncGetModule: CUDA_ERROR_INVALID_HANDLE (400))",
 		uintptr(foreignLibrary()):            "neither a CUkernel nor a CUfunction",
+		placeOf(module):                      "neither a CUkernel nor a CUfunction: a CUfunction has pointers where this has none",
 		uintptr(placeOf(len(elsewhere) - 1)): "neither a CUkernel nor a CUfunction",
 	} {
 		k, err := e.KernelFromDriver(address, saxpyPrototype)
@@ -143,6 +175,14 @@ func TestOurOwnKernels(t *testing.T) {
 		_, err = e.KernelFromDriver(gone, "")
 		refused(t, err, status.Handle, "was unloaded by dlaunch")
 	}
+	f.tells = true // a driver that knows what it has unloaded can be asked later
+	lib = load(t, e)
+	told, err := e.GetKernel(lib, "saxpy")
+	require.NoError(t, err)
+	require.NoError(t, e.Close(told, handles.Kernel))
+	require.NoError(t, e.Close(lib, handles.Library))
+	_, err = e.KernelFromDriver(uintptr(native), "")
+	refused(t, err, status.Handle, "is no memory of this process")
 	reloaded := getKernel(t, e, "saxpy")
 	third, err := e.KernelFromDriver(uintptr(native), "")
 	require.NoError(t, err, "what is at the address now")

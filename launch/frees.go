@@ -113,8 +113,7 @@ func (e *Engine) fence(stream uint64, index int) (event driver.Event, err error)
 		if err := e.refuseCaptured(native); err != nil {
 			return err
 		}
-		const disableTiming = 2
-		made, r := api.EventCreate(disableTiming)
+		made, r := api.EventCreate(EventNoTiming)
 		if r != driver.ResultSuccess {
 			return e.failure("cuEventCreate", r)
 		}
@@ -125,7 +124,7 @@ func (e *Engine) fence(stream uint64, index int) (event driver.Event, err error)
 		event = made
 		return nil
 	}
-	if stream >= firstHandle {
+	if stream >= handles.First {
 		err = e.withStream(stream, index, record)
 	} else { // the primary context's, whichever is current now: in another, it would be used elsewhere
 		err = e.on(index, func(*device) error { return record(driver.Stream(stream)) })
@@ -140,7 +139,7 @@ func (e *Engine) onlyStream(use exec.Use, device int) (stream uint64, known bool
 		return 0, false
 	}
 	stream = use.Streams[0]
-	if stream < firstHandle && device == noDevice {
+	if stream < handles.First && device == noDevice {
 		return 0, false // the default stream of which device?
 	}
 	return stream, e.surelyExists(stream)
@@ -149,7 +148,7 @@ func (e *Engine) onlyStream(use exec.Use, device int) (stream uint64, known bool
 // surelyExists says whether a stream that a launch was given is there still, and the
 // one that was meant: a foreign one may be gone, a per-thread one another thread's.
 func (e *Engine) surelyExists(stream uint64) bool {
-	return stream <= legacyStream || stream >= firstHandle && e.Check(handles.Handle(stream), handles.Stream) == nil
+	return stream <= driver.LegacyStream || stream >= handles.First && e.Check(handles.Handle(stream), handles.Stream) == nil
 }
 
 // runFinished frees what nothing uses any more: false if another thread is at it. No

@@ -10,7 +10,7 @@ import (
 
 // freeze has a device copy stand for a host tensor that is bound: an array without
 // a handle, which lives as long as what it is bound to.
-func (c *call) freeze(what *captured, step *exec.Step, view *dlpack.View) error {
+func (c *call) freeze(what *binding, step *exec.Step, view *dlpack.View) error {
 	if step.Flags&exec.Written != 0 || what.arg.Flags&exec.ArgOut != 0 {
 		return status.Errorf(status.Argument, "a host tensor is bound as a copy that does not change, but the kernel writes it; bind a device tensor")
 	}

@@ -1,8 +1,9 @@
 package launch
 
 import (
-	"slices"
+	"fmt"
 	"sync"
+	"unsafe"
 
 	"dlaunch/handles"
 	"dlaunch/internal/driver"
@@ -10,177 +11,203 @@ import (
 	"dlaunch/internal/status"
 )
 
-// graphs are the launches that CUDA graphs hold. A graph remembers a kernel and
-// addresses, and may run when all of them are closed (where the library is gone,
-// instantiating the graph ends the process: seen, 580). So each launch that is
-// captured is an entry that holds them, for a user object of the graph. That ends
-// with the graph and all that was made of it, on a thread of the driver's, which
-// only lists it; later calls drop the entry.
-type graphs struct {
-	mu   sync.Mutex
-	held map[uint64]heldLaunch // by the entry's handle
+// Call is one launch of several.
+type Call struct {
+	Kernel handles.Handle
+	Config *exec.Config
+	Args   []exec.Arg
 }
 
-type heldLaunch struct {
-	entry  *handles.Entry // closed at once: it is nobody's to close
-	kernel *handles.Entry // held once more, so that the end of entry ends no library
+// graph is what a dlaunch_graph stands for: launches of one device that the driver
+// does in one call. What they need is held as by any graph that they are captured
+// into.
+type graph struct {
+	device int
+	exec   driver.GraphExec
+	mu     sync.Mutex // the driver takes one launch of a graph at a time
 }
 
-// holdCaptured makes the graph that the launch is captured into hold what it needs.
-func (c *call) holdCaptured() error {
-	c.engine.reclaim() // a program that only captures calls nothing else
+// CreateGraph captures launches and makes of them what LaunchGraph launches. They
+// run one after the other: their own streams say on which device, and no more.
+func (e *Engine) CreateGraph(calls []Call) (handles.Handle, error) {
+	if len(calls) == 0 {
+		return 0, status.Errorf(status.Argument, "num is 0; a graph has one launch or more")
+	}
+	index, err := e.prepare(calls)
+	if err != nil {
+		return 0, err
+	}
+	g := &graph{device: index}
+	if err := e.on(index, func(*device) error { return e.record(g, calls) }); err != nil {
+		return 0, err
+	}
+	label := fmt.Sprintf("%d launches on device %d", len(calls), index)
+	entry, err := e.table.Open(handles.Graph, label, g, func() { e.destroyGraph(g) })
+	if err != nil {
+		e.destroyGraph(g)
+		return 0, err
+	}
+	return entry.Handle, nil
+}
+
+// prepare finds the device of all launches, and loads their kernels, which does not
+// go well with a capture.
+func (e *Engine) prepare(calls []Call) (int, error) {
+	first := 0
+	for i, call := range calls {
+		index, err := e.deviceOf(call)
+		if err == nil && i > 0 && index != first {
+			err = status.Errorf(status.Argument, "it is for device %d, call 0 for device %d; a graph is of one device", index, first)
+		}
+		if err == nil {
+			err = e.LoadKernel(call.Kernel, index)
+		}
+		if err != nil {
+			return 0, inCall(i, err)
+		}
+		if i == 0 {
+			first = index
+		}
+	}
+	return first, nil
+}
+
+func (e *Engine) deviceOf(of Call) (int, error) {
+	entry, err := e.table.Acquire(of.Kernel, handles.Kernel)
+	if err != nil {
+		return 0, err
+	}
+	defer entry.Drop()
+	c := &call{engine: e, entry: entry, kernel: entry.Value.(*kernel), config: of.Config, args: of.Args}
+	if of.Config == nil || uintptr(of.Config.StructSize) < unsafe.Sizeof(*of.Config) {
+		return 0, c.explain(exec.LaunchAgain(uint64(of.Kernel), of.Config, of.Args, nil, false)) // which refuses it
+	}
+	defer c.leavePlace()
 	if err := c.findPlace(); err != nil {
-		return err
+		return 0, err
 	}
-	for _, m := range c.memory {
-		if !m.async { // freed after this call, not by the graph
-			return status.Errorf(status.Unsupported, "kernel %q: the stream is being captured into a graph, for which scratch memory needs memory pools; device %d has none",
-				c.kernel.name, c.place.device)
-		}
-	}
-	return c.engine.on(c.place.device, func(*device) error {
-		graph, r := c.engine.driver.API.StreamCaptureGraph(c.place.stream)
-		if r != driver.ResultSuccess {
-			return c.cannotHold("cuStreamGetCaptureInfo", r)
-		}
-		if graph == 0 {
-			return nil // the capture has ended meanwhile: the executor looks again
-		}
-		return c.holdBy(graph)
-	})
+	return c.place.device, nil
 }
 
-// holdBy goes before the launch: a hold too many harms nothing.
-func (c *call) holdBy(graph driver.Graph) error {
-	api := c.engine.driver.API
-	record, err := c.newHold()
+// record captures the launches and instantiates the graph.
+func (e *Engine) record(g *graph, calls []Call) error {
+	api := e.driver.API
+	captured, err := e.captureCalls(calls)
 	if err != nil {
 		return err
 	}
-	object, r := api.UserObjectCreate(uintptr(record), exec.HoldEnds())
-	if r != driver.ResultSuccess {
-		record.End()
-		return c.cannotHold("cuUserObjectCreate", r)
+	defer api.GraphDestroy(captured) // what was instantiated from it has all
+	e.unload.RLock()
+	defer e.unload.RUnlock()
+	var r driver.Result
+	if g.exec, r = api.GraphInstantiate(captured); r != driver.ResultSuccess {
+		return e.cannotGraph("cuGraphInstantiateWithFlags", r)
 	}
-	if r := api.GraphRetainUserObject(graph, object); r != driver.ResultSuccess {
-		api.UserObjectRelease(object)
-		return c.cannotHold("cuGraphRetainUserObject", r)
-	}
-	c.isHeld = true
 	return nil
 }
 
-func (c *call) cannotHold(function string, r driver.Result) error {
-	if r != driver.ResultNotSupported {
-		return c.engine.failure(function, r)
+// captureCalls captures on a stream of its own, whose mode lets this and other
+// threads do what they like meanwhile.
+func (e *Engine) captureCalls(calls []Call) (driver.Graph, error) {
+	api := e.driver.API
+	stream, r := api.StreamCreate(StreamNonBlocking, 0)
+	if r != driver.ResultSuccess {
+		return 0, e.failure("cuStreamCreateWithPriority", r)
 	}
-	err := status.Errorf(status.Unsupported, "kernel %q: the stream is being captured into a graph, which has to hold the kernel and its arrays; this driver (%s) lacks %s (11.3)",
-		c.kernel.name, driver.VersionText(c.engine.driver.API.Version), function)
+	defer api.StreamDestroy(stream)
+	if r := api.StreamBeginCapture(stream, driver.CaptureRelaxed); r != driver.ResultSuccess {
+		return 0, e.cannotGraph("cuStreamBeginCapture", r)
+	}
+	err := e.launchOn(stream, calls)
+	captured, r := api.StreamEndCapture(stream)
+	if err == nil && r != driver.ResultSuccess {
+		err = e.failure("cuStreamEndCapture", r)
+	}
+	if err != nil && captured != 0 {
+		api.GraphDestroy(captured)
+	}
+	return captured, err
+}
+
+// launchOn launches as the gate does: the executor first, then what Go does about
+// it.
+func (e *Engine) launchOn(stream driver.Stream, calls []Call) error {
+	for i, call := range calls {
+		config := *call.Config
+		config.Stream = uint64(stream)
+		fault := exec.LaunchAgain(uint64(call.Kernel), &config, call.Args, nil, false)
+		if fault.Reason == exec.OK {
+			continue
+		}
+		if err := e.Launch(call.Kernel, &config, call.Args, fault); err != nil {
+			return inCall(i, err)
+		}
+	}
+	return nil
+}
+
+// inCall says which of several launches an error is about.
+func inCall(index int, err error) error {
+	if se, ok := err.(*status.Error); ok {
+		copied := *se
+		copied.Message = fmt.Sprintf("call %d: %s", index, se.Message)
+		return &copied
+	}
+	return err
+}
+
+func (e *Engine) cannotGraph(function string, r driver.Result) error {
+	if r != driver.ResultNotSupported {
+		return e.failure(function, r)
+	}
+	err := status.Errorf(status.Unsupported, "this driver (%s) lacks %s (11.4); use dlaunch_launch_many", driver.VersionText(e.driver.API.Version), function)
 	err.Driver = int32(r)
 	return err
 }
 
-// newHold makes the entry, and the record that stands for it.
-func (c *call) newHold() (exec.Hold, error) {
-	e := c.engine
-	used, err := c.used()
+// LaunchGraph launches a graph on a stream of its device.
+func (e *Engine) LaunchGraph(h handles.Handle, stream uint64) error {
+	entry, err := e.table.Acquire(h, handles.Graph)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	kernel, err := e.table.Acquire(c.entry.Handle, handles.Kernel)
-	if err != nil {
-		return 0, err
-	}
-	entry, err := e.table.Open(handles.Graph, "launch of "+c.kernel.name, nil, func() { leave(used) }, append(used, kernel)...)
-	if err != nil {
-		kernel.Drop()
-		return 0, err
-	}
-	_, _ = e.table.Close(entry.Handle, handles.Graph) // nobody else can have
-	id := uint64(entry.Handle)
-	record, err := exec.NewHold(id)
-	if err != nil {
-		entry.Drop()
-		kernel.Drop()
-		return 0, err
-	}
-	g := &e.graphs
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.held == nil {
-		g.held = map[uint64]heldLaunch{}
-	}
-	g.held[id] = heldLaunch{entry, kernel}
-	return record, nil
-}
-
-// used lists what the arguments are of dlaunch's: by their handles, and the arrays
-// whose memory other structs describe (slices, exported tensors).
-func (c *call) used() ([]*handles.Entry, error) {
-	var used []*handles.Entry
-	var addresses []uint64
-	for i := range c.args {
-		arg := &c.args[i]
-		if arg.Kind == exec.ArgHandle {
-			entry, err := c.engine.table.Get(handles.Handle(arg.Value), handles.Any)
-			if err != nil {
-				return nil, blame(err, i)
-			}
-			used = append(used, entry)
-			continue
+	defer entry.Drop()
+	g := entry.Value.(*graph)
+	return e.withStream(stream, g.device, func(native driver.Stream) error {
+		if at := e.currentDevice(); at != g.device {
+			return status.Errorf(status.Argument, "the stream is of device %d, the graph of device %d", at, g.device)
 		}
-		view, err := c.viewOf(arg)
-		if err != nil {
-			return nil, blame(err, i)
+		if err := e.refuseNesting(native); err != nil {
+			return err
 		}
-		if view != nil && view.Size > 0 {
-			addresses = append(addresses, view.Low)
-		}
-	}
-	if len(addresses) > 0 {
-		used = append(used, c.engine.table.Select(handles.Array, func(value any) bool {
-			a := value.(*array)
-			return slices.ContainsFunc(addresses, func(address uint64) bool { return address-uint64(a.address) < a.bytes })
-		})...)
-	}
-	return used, nil
-}
-
-// leave says that the graph's launches used arrays and tensors on streams that
-// nobody knows.
-func leave(used []*handles.Entry) {
-	for _, entry := range used {
-		switch value := entry.Value.(type) {
-		case *array:
-			value.shared.Leave()
-		case *tensor:
-			value.shared.Leave()
-		}
-	}
-}
-
-// dropEnded drops what graphs that are gone have held. It never waits.
-func (e *Engine) dropEnded() {
-	for _, id := range exec.EndedHolds() {
-		g := &e.graphs
 		g.mu.Lock()
-		held := g.held[id]
-		delete(g.held, id)
-		g.mu.Unlock()
-		held.entry.Drop()
-		e.letGo(held.kernel)
+		defer g.mu.Unlock()
+		e.unload.RLock()
+		defer e.unload.RUnlock()
+		if r := e.driver.API.GraphLaunch(g.exec, native); r != driver.ResultSuccess {
+			return e.launchFailure("cuGraphLaunch", r)
+		}
+		return nil
+	})
+}
+
+// refuseNesting refuses a stream that is being captured: whether a graph within a
+// graph holds what this one does, the driver does not say.
+func (e *Engine) refuseNesting(native driver.Stream) error {
+	if native <= driver.LegacyStream { // which cannot be captured
+		return nil
 	}
+	captured, err := e.isCaptured(native)
+	if err != nil || !captured {
+		return err
+	}
+	return status.Errorf(status.Unsupported, "the stream is being captured into a graph; launch there what this graph was made of")
 }
 
-// reclaim ends what neither a graph nor a launch holds any more.
-func (e *Engine) reclaim() {
-	e.dropEnded()
-	e.deferred.Reclaim()
-}
-
-// heldByGraphs counts the launches that graphs hold.
-func (e *Engine) heldByGraphs() int {
-	e.graphs.mu.Lock()
-	defer e.graphs.mu.Unlock()
-	return len(e.graphs.held)
+// destroyGraph ends a closed graph: if it runs, the driver does when that is over.
+func (e *Engine) destroyGraph(g *graph) {
+	_ = e.on(g.device, func(*device) error {
+		e.driver.API.GraphExecDestroy(g.exec)
+		return nil
+	})
 }

@@ -41,13 +41,17 @@ func (e *Engine) GetKernel(h handles.Handle, text string) (handles.Handle, error
 	return e.openKernel(k)
 }
 
-// openKernel gives a kernel its handle.
+// openKernel gives a kernel its handle; it holds what k.holds lists.
 func (e *Engine) openKernel(k *kernel) (handles.Handle, error) {
 	var err error
 	if k.shared, err = exec.NewKernel(uintptr(k.native), &k.program, len(e.devices)); err != nil {
 		return 0, err
 	}
-	entry, err := e.table.Open(handles.Kernel, k.name, k, k.shared.Free, k.holds...)
+	end := k.shared.Free
+	if k.program.Bound != nil {
+		end = k.releaseBound
+	}
+	entry, err := e.table.Open(handles.Kernel, k.name, k, end, k.holds...)
 	if err != nil {
 		k.shared.Free()
 		return 0, err

@@ -196,10 +196,14 @@ func (e *Engine) prove(lib *library, d *device) error {
 // unloadLibrary is exclusive: launches of other kernels wait for it, since
 // unloading beside them has crashed in drivers (NVIDIA/cuda-tile#23).
 func (e *Engine) unloadLibrary(lib *library) {
-	e.natives.leave(lib, e.simulated())
+	e.natives.leave(lib)
 	e.exclusively(func() {
 		_ = e.on(0, func(*device) error {
 			e.driver.API.LibraryUnload(lib.native)
+			e.natives.forget(lib, func(kernel driver.Kernel) bool {
+				_, r := e.driver.API.KernelLibrary(kernel)
+				return r != driver.ResultSuccess && r != driver.ResultNotSupported
+			})
 			return nil
 		})
 	})

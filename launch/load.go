@@ -44,14 +44,11 @@ func (c *call) refuseLateLoad(index int) error {
 		return err
 	}
 	return c.engine.on(index, func(*device) error {
-		capturing, r := c.engine.driver.API.StreamCapturing(c.place.stream)
-		if r != driver.ResultSuccess {
-			return c.engine.failure("cuStreamIsCapturing", r)
+		captured, err := c.engine.isCaptured(c.place.stream)
+		if err != nil || !captured {
+			return err
 		}
-		if capturing {
-			return status.Errorf(status.Config, "kernel %q is not loaded on device %d, and the stream is being captured; "+
-				"load it before (dlaunch_kernel_load), or let DLAUNCH_CAPTURE_LOAD be allow", c.kernel.name, index)
-		}
-		return nil
+		return status.Errorf(status.Config, "kernel %q is not loaded on device %d, and the stream is being captured; "+
+			"load it before (dlaunch_kernel_load), or let DLAUNCH_CAPTURE_LOAD be allow", c.kernel.name, index)
 	})
 }

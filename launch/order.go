@@ -24,10 +24,8 @@ func (e *Engine) WaitForArray(h handles.Handle, stream uint64) error {
 	if a.of != nil {
 		a = a.of.Value.(*array)
 	}
-	if stream >= firstHandle {
-		if err := e.Check(handles.Handle(stream), handles.Stream); err != nil {
-			return err
-		}
+	if err := e.CheckStream(stream); err != nil {
+		return err
 	}
 	use := a.shared.Use()
 	if e.simulated() || len(use.Streams) == 0 { // there a launch is over when it returns
@@ -98,27 +96,24 @@ func (e *Engine) synchronizeUsers(device int, use exec.Use) error {
 // refuseCaptured refuses a stream whose work becomes a graph: that waits for nothing
 // outside of it, and nothing outside waits for it.
 func (e *Engine) refuseCaptured(stream driver.Stream) error {
-	capturing, r := e.driver.API.StreamCapturing(stream)
-	if r != driver.ResultSuccess {
-		return e.failure("cuStreamIsCapturing", r)
+	captured, err := e.isCaptured(stream)
+	if err != nil || !captured {
+		return err
 	}
-	if !capturing {
-		return nil
-	}
-	err := status.Errorf(status.Driver, "a stream is being captured into a graph, which cannot be ordered with the array's launches on another stream; do it before the capture begins")
-	err.Driver = int32(driver.ResultStreamCaptureUnsupported)
-	return err
+	refusal := status.Errorf(status.Driver, "a stream is being captured into a graph, which cannot be ordered with the array's launches on another stream; do it before the capture begins")
+	refusal.Driver = int32(driver.ResultStreamCaptureUnsupported)
+	return refusal
 }
 
 // nativeOf gives the driver's stream of what a launch was given; false if that number
 // may mean another stream here and now.
 func (e *Engine) nativeOf(stream uint64) (driver.Stream, bool) {
-	if stream < firstHandle {
-		return canonical(driver.Stream(stream)), stream != perThreadStream
+	if stream < handles.First {
+		return canonical(driver.Stream(stream)), stream != driver.PerThreadStream
 	}
 	native, err := e.NativeStream(handles.Handle(stream))
 	return driver.Stream(native), err == nil
 }
 
 // canonical gives the legacy default stream one number.
-func canonical(stream driver.Stream) driver.Stream { return max(stream, legacyStream) }
+func canonical(stream driver.Stream) driver.Stream { return max(stream, driver.LegacyStream) }

@@ -16,6 +16,7 @@ type slot struct {
 	name         string // PTX's; "" when unknown
 	ptxType      string // ".u64", ".b8" ...; "" when unknown; of an array or vector that of each element
 	offset, size uint64
+	align        uint64 // 0 when unknown
 }
 
 // Parameter is what dlaunch_kernel_parameter tells.
@@ -25,13 +26,13 @@ type Parameter struct {
 	Mode         uint32
 }
 
-// slotsOf asks the image for a kernel's parameters: PTX says most; the driver
-// knows sizes (12.4 and newer); else a prototype must do. lib is nil for a foreign
-// kernel.
+// slotsOf asks the image for a kernel's parameters: PTX has names and types; the
+// driver knows where they are (12.4 and newer); else a prototype must do. lib is nil
+// for a foreign kernel.
 func (e *Engine) slotsOf(lib *library, k *kernel, proto *prototype.Prototype) ([]slot, error) {
 	if lib != nil {
 		if entry := lib.entry(k.name); entry != nil {
-			return ptxSlots(entry), nil
+			return e.placed(k, ptxSlots(entry))
 		}
 	}
 	slots, r := e.driverSlots(k)
@@ -52,9 +53,33 @@ func (e *Engine) slotsOf(lib *library, k *kernel, proto *prototype.Prototype) ([
 func ptxSlots(entry *ptx.Entry) []slot {
 	slots := make([]slot, len(entry.Params))
 	for i, p := range entry.Params {
-		slots[i] = slot{p.Name, p.Type, p.Offset, p.Size}
+		slots[i] = slot{p.Name, p.Type, p.Offset, p.Size, p.Align}
 	}
 	return slots
+}
+
+// placed lets the driver say where PTX's parameters are. Theirs is an absolute
+// alignment, and they begin at a multiple of 16 that differs between architectures
+// (sm_90: 0x210), so only what is aligned to 16 at most lies where PTX alone puts it.
+func (e *Engine) placed(k *kernel, slots []slot) ([]slot, error) {
+	const surelyAligned = 16
+	found, r := e.driverSlots(k)
+	if r == driver.ResultSuccess && len(found) == len(slots) {
+		for i := range slots {
+			slots[i].offset, slots[i].size = found[i].offset, found[i].size
+		}
+		return slots, nil
+	}
+	if r != driver.ResultSuccess && r != driver.ResultNotSupported {
+		return nil, e.failure(k.call("GetParamInfo"), r)
+	}
+	for i, s := range slots {
+		if s.align > surelyAligned {
+			return nil, status.Errorf(status.Unsupported, "kernel %q: parameter %d (%s) is aligned to %d bytes; where it is, driver 12.4 and newer tell; this one is %s",
+				k.name, i, s.name, s.align, driver.VersionText(e.driver.API.Version))
+		}
+	}
+	return slots, nil
 }
 
 func (e *Engine) driverSlots(k *kernel) ([]slot, driver.Result) {

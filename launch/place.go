@@ -24,7 +24,7 @@ func (c *call) findPlace() error {
 		return c.explain(fault)
 	}
 	p := &place{device: device, stream: driver.Stream(c.config.Stream)}
-	if c.config.Stream >= firstHandle {
+	if c.config.Stream >= handles.First {
 		entry, err := c.engine.table.Acquire(handles.Handle(c.config.Stream), handles.Stream)
 		if err != nil {
 			return err

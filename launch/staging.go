@@ -142,16 +142,16 @@ func mergeBlocks(tensors []*hostTensor) []*hostBlock {
 }
 
 func (c *call) refuseCapture() error {
-	capturing, r := c.engine.driver.API.StreamCapturing(c.place.stream)
-	if r != driver.ResultSuccess {
-		return c.engine.failure("cuStreamIsCapturing", r)
+	captured, err := c.engine.isCaptured(c.place.stream)
+	if err != nil || !captured {
+		return err
 	}
-	if capturing {
-		index := c.staged[0].index
-		return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
-			index, c.argumentName(index)).At(index)
-	}
-	return nil
+	return c.capturedHost(c.staged[0].index)
+}
+
+func (c *call) capturedHost(index int) error {
+	return status.Errorf(status.Tensor, "argument %d%s is a host tensor, and the stream is being captured into a graph, which copies nothing back; use device tensors",
+		index, c.argumentName(index)).At(index)
 }
 
 // substitute makes device tensors of the same shapes and strides.
@@ -177,33 +177,44 @@ func (c *call) bringBack() error {
 	if len(c.staged) == 0 {
 		return nil
 	}
+	var begun []*hostTensor
+	err := c.onPlace(func(*device) error { return c.copyBack(&begun) })
+	if err != nil {
+		return c.tellHalfWritten(err, begun)
+	}
+	return nil
+}
+
+// copyBack lists the tensors whose own memory it copies to. The others are written
+// when all copies are here.
+func (c *call) copyBack(begun *[]*hostTensor) error {
 	api := c.engine.driver.API
-	return c.onPlace(func(*device) error {
-		var scatters []func()
-		for _, t := range c.staged {
-			if !t.written || t.block == nil {
-				continue
-			}
-			offset, bytes := t.view.Low-t.block.low, t.view.High-t.view.Low
-			to, err := c.landing(t, offset, bytes)
-			if err != nil {
-				return err
-			}
-			if r := api.CopyDeviceToHost(uintptr(to), t.block.memory.address+driver.Address(offset), bytes, c.place.stream); r != driver.ResultSuccess {
-				return c.engine.failure("cuMemcpyDtoHAsync", r)
-			}
-			if to != t.view.Low {
-				scatters = append(scatters, func() { t.view.Scatter(dlpack.HostBytes(to, to+bytes)) })
-			}
+	var scatters []func()
+	for _, t := range c.staged {
+		if !t.written || t.block == nil {
+			continue
 		}
-		if r := api.StreamSynchronize(c.place.stream); r != driver.ResultSuccess {
-			return c.engine.failure("cuStreamSynchronize", r)
+		offset, bytes := t.view.Low-t.block.low, t.view.High-t.view.Low
+		to, err := c.landing(t, offset, bytes)
+		if err != nil {
+			return err
 		}
-		for _, scatter := range scatters {
-			scatter()
+		if to == t.view.Low {
+			*begun = append(*begun, t)
+		} else {
+			scatters = append(scatters, func() { t.view.Scatter(dlpack.HostBytes(to, to+bytes)) })
 		}
-		return nil
-	})
+		if r := api.CopyDeviceToHost(uintptr(to), t.block.memory.address+driver.Address(offset), bytes, c.place.stream); r != driver.ResultSuccess {
+			return c.engine.failure("cuMemcpyDtoHAsync", r)
+		}
+	}
+	if r := api.StreamSynchronize(c.place.stream); r != driver.ResultSuccess {
+		return c.engine.failure("cuStreamSynchronize", r)
+	}
+	for _, scatter := range scatters {
+		scatter()
+	}
+	return nil
 }
 
 // landing is where a tensor's bytes are copied back to: page-locked memory, the

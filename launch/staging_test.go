@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"dlaunch/internal/driver"
 	"dlaunch/internal/exec"
 	"dlaunch/internal/status"
 )
@@ -67,6 +69,45 @@ func TestWhatAKernelWroteComesBackThroughPinnedMemory(t *testing.T) {
 	f.copiesBack = func(block []byte) { clear(block) } // as if the kernel had written zeros
 	require.NoError(t, run(e, k, config(), float(2), tensorArg(t, x, cpuDevice, []int64{4}, nil), tensorArg(t, y, cpuDevice, []int64{4}, []int64{2})))
 	require.Equal(t, []float32{0, -1, 0, -1, 0, -1, 0}, y)
+}
+
+// When copying back fails midway, the message names the arrays that may no longer be
+// as they were; strided ones come through another buffer, and are untouched.
+func TestACopyBackThatFailsMidway(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		xStride, yStride int64
+		copiesLeft       int
+		syncs            driver.Result
+		says             string
+	}{
+		{"the first copy", 1, 1, 1, driver.ResultSuccess, "; argument 1 (x) may be half written"},
+		{"the second copy", 1, 1, 2, driver.ResultSuccess, "; arguments 1 (x), 2 (y) may be half written"},
+		{"the second copy, to a strided array", 1, 2, 2, driver.ResultSuccess, "; argument 1 (x) may be half written"},
+		{"the first copy, to a strided array", 2, 1, 1, driver.ResultSuccess, "; the arrays are as they were"},
+		{"waiting", 2, 1, 0, driver.ResultIllegalAddress, "; argument 2 (y) may be half written"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, f := newEngine(t)
+			t.Cleanup(func() { exec.ClearAttention(exec.Poisoned) })
+			k := getKernel(t, e, "saxpy(a: f32, x: inout f32[n] @strided, y: inout f32[n] @strided, n: i32 = n)")
+			f.lacksPinned, f.copiesBackLeft, f.syncs = true, c.copiesLeft, c.syncs
+			f.copiesBack = func(block []byte) { clear(block) }
+			x, y := []float32{1, -1, 2, -1, 3, -1, 4}, []float32{1, -1, 2, -1, 3, -1, 4}
+			err := run(e, k, config(), float(2), tensorArg(t, x, cpuDevice, []int64{4}, []int64{c.xStride}), tensorArg(t, y, cpuDevice, []int64{4}, []int64{c.yStride}))
+			var said *status.Error
+			require.ErrorAs(t, err, &said)
+			require.True(t, strings.HasSuffix(said.Message, c.says), said.Message)
+			for stride, array := range map[int64][]float32{c.xStride: x, c.yStride: y} {
+				if stride == 2 {
+					require.Equal(t, []float32{1, -1, 2, -1, 3, -1, 4}, array)
+				}
+			}
+			if c.syncs == driver.ResultSuccess { // else the context is lost, with all that it has
+				require.Zero(t, f.alive())
+			}
+		})
+	}
 }
 
 // No more than so many rooms are page-locked, and a launch that finds none goes without.

@@ -16,19 +16,8 @@ type stream struct {
 	shared *exec.Stream
 }
 
-// firstHandle is above every native stream: a number from here on is a
-// dlaunch_stream.
-const firstHandle = 1 << 48
-
-// Native streams that always exist: 0 and legacyStream are the legacy default one;
-// the per-thread one is another stream on another thread.
-const (
-	legacyStream    = 1
-	perThreadStream = 2
-)
-
 // StreamNonBlocking is a stream that does not wait for the legacy default one.
-const StreamNonBlocking = 1
+const StreamNonBlocking = driver.StreamNonBlocking
 
 // CreateStream makes a stream on a device.
 func (e *Engine) CreateStream(index int, flags uint32) (handles.Handle, error) {
@@ -117,7 +106,7 @@ func (e *Engine) NativeStream(h handles.Handle) (uint64, error) {
 // withStream runs f with a stream argument's native stream, the right context
 // current, and the stream kept open. fallback is the device of default streams.
 func (e *Engine) withStream(number uint64, fallback int, f func(native driver.Stream) error) error {
-	if number < firstHandle {
+	if number < handles.First {
 		return e.onStream(driver.Stream(number), fallback, func(*device) error { return f(driver.Stream(number)) })
 	}
 	entry, err := e.table.Acquire(handles.Handle(number), handles.Stream)
@@ -131,15 +120,31 @@ func (e *Engine) withStream(number uint64, fallback int, f func(native driver.St
 
 // whereItIs runs f with a stream argument of any device, as withStream does.
 func (e *Engine) whereItIs(number uint64, f func(native driver.Stream) error) error {
-	if number >= firstHandle {
-		if _, err := e.table.Get(handles.Handle(number), handles.Stream); err != nil {
-			return err
-		}
+	if err := e.CheckStream(number); err != nil {
+		return err
 	}
 	if _, err := e.api(); err != nil {
 		return err
 	}
 	return e.withStream(number, e.currentDevice(), f)
+}
+
+// CheckStream refuses a dlaunch_stream that is closed; of others nobody knows. A
+// number that may be a handle is above every native stream.
+func (e *Engine) CheckStream(number uint64) error {
+	if number < handles.First {
+		return nil
+	}
+	return e.Check(handles.Handle(number), handles.Stream)
+}
+
+// isCaptured says whether what a stream is given becomes part of a graph.
+func (e *Engine) isCaptured(stream driver.Stream) (bool, error) {
+	captured, r := e.driver.API.StreamCapturing(stream)
+	if r != driver.ResultSuccess {
+		return false, e.failure("cuStreamIsCapturing", r)
+	}
+	return captured, nil
 }
 
 // QueryStream says whether the work of a stream is done.

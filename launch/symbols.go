@@ -113,7 +113,7 @@ func symbolKernel(name string, size uint64) (*kernel, error) {
 }
 
 // writeSymbol waits for what may still read the symbol, and writes it.
-func (e *Engine) writeSymbol(h handles.Handle, holder *handles.Entry, at symbol, bytes []byte, what *captured) error {
+func (e *Engine) writeSymbol(h handles.Handle, holder *handles.Entry, at symbol, bytes []byte, what *binding) error {
 	if err := e.Synchronize(at.device); err != nil {
 		return err
 	}

@@ -56,6 +56,12 @@ static void in_the_child(void) {
   FORKED(dlaunch_launch(kernel, &config, args, 3, &err));
   FORKED(dlaunch_launch_tensors(kernel, &config, &exported, 1, &err));
   FORKED(dlaunch_launch_managed(kernel, &config, NULL, 0, &err));
+  FORKED(dlaunch_launch_many(NULL, 0, &count, &err));
+  out = 7;
+  FORKED(dlaunch_graph_create(NULL, 0, &out, &err));
+  CHECK(out == 0);
+  FORKED(dlaunch_graph_launch(1, 0, &err));
+  FORKED(dlaunch_graph_close(1, &err));
   out = 7;
   FORKED(dlaunch_kernel_bind(kernel, 0, args, &out, &err));
   CHECK(out == 0);

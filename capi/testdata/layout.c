@@ -68,6 +68,12 @@ int main(void) {
   FIELD(dlaunch_config, attributes);
   FIELD(dlaunch_config, num_attributes);
   FIELD(dlaunch_config, reserved);
+  SIZE(dlaunch_call);
+  FIELD(dlaunch_call, kernel);
+  FIELD(dlaunch_call, config);
+  FIELD(dlaunch_call, args);
+  FIELD(dlaunch_call, num_args);
+  FIELD(dlaunch_call, reserved);
   SIZE(DLDevice);
   FIELD(DLDevice, device_type);
   FIELD(DLDevice, device_id);

@@ -38,6 +38,8 @@ static void no_handles(void) {
   NO_HANDLE(dlaunch_kernel_close, 0);
   NO_HANDLE(dlaunch_launch, 0, NULL, NULL, 0);
   NO_HANDLE(dlaunch_launch, 0, NULL, NULL, 7);
+  NO_HANDLE(dlaunch_graph_launch, 0, 0);
+  NO_HANDLE(dlaunch_graph_close, 0);
   NO_HANDLE(dlaunch_launch_tensors, 0, NULL, NULL, 7);
   NO_HANDLE(dlaunch_launch_managed, 0, NULL, NULL, 7);
   NO_HANDLE(dlaunch_array_write, 0, NULL, 0, 0);

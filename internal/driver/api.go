@@ -17,6 +17,7 @@ type (
 	Address uint64 // a CUdeviceptr
 
 	Graph      uintptr
+	GraphExec  uintptr
 	UserObject uintptr
 	Function   uintptr // a CUfunction: a kernel in one context
 	Module     uintptr
@@ -45,14 +46,12 @@ type API struct {
 
 	DeviceCount     func() (int, Result)
 	DeviceAttribute func(attribute int32, device Device) (int32, Result)
-	DeviceName      func(device Device) (string, Result)
 
 	PrimaryContextRetain func(device Device) (Context, Result)
 	ContextCurrent       func() (Context, Result)
 	ContextSetCurrent    func(context Context) Result
 	ContextDevice        func() (Device, Result) // of the current context
 	ContextSynchronize   func() Result           // the current context
-	ContextID            func(context Context) (uint64, Result)
 
 	LibraryLoad        func(image []byte, options []JITOption) (Library, Result)               // PTX gets its NUL here
 	LibraryLink        func(inputs []LinkInput, options []JITOption) (Library, []byte, Result) // and the cubin; none of the simulator
@@ -109,8 +108,8 @@ type API struct {
 	CopyHostToDevice func(dst Address, src uintptr, bytes uint64, stream Stream) Result // asynchronous
 	CopyDeviceToHost func(dst uintptr, src Address, bytes uint64, stream Stream) Result // asynchronous
 
-	// CaptureMode exchanges the thread's stream capture mode (0 global,
-	// 1 thread-local, 2 relaxed) and gives the former one.
+	// CaptureMode exchanges the thread's stream capture mode (CaptureRelaxed) and
+	// gives the former one.
 	CaptureMode func(mode int32) (int32, Result)
 
 	// A user object calls destroy, a C function of one pointer, with data on a
@@ -120,6 +119,14 @@ type API struct {
 	UserObjectCreate      func(data, destroy uintptr) (UserObject, Result) // with one reference; 11.3
 	UserObjectRelease     func(object UserObject) Result                   // drops the reference; 11.3
 	GraphRetainUserObject func(graph Graph, object UserObject) Result      // moves the reference to the graph; 11.3
+
+	// A GraphExec may be destroyed while it runs. The caller keeps launches of one apart.
+	StreamBeginCapture func(stream Stream, mode int32) Result     // modes as in CaptureMode; 10.1
+	StreamEndCapture   func(stream Stream) (Graph, Result)        // 0 if the capture has failed
+	GraphInstantiate   func(graph Graph) (GraphExec, Result)      // 11.4
+	GraphLaunch        func(exec GraphExec, stream Stream) Result // default streams are the current context's
+	GraphDestroy       func(graph Graph) Result
+	GraphExecDestroy   func(exec GraphExec) Result
 
 	// What the executor calls from C: addresses of C functions with the
 	// signatures of cuLaunchKernelEx, cuCtxGetCurrent, cuCtxSetCurrent,
@@ -150,10 +157,20 @@ const (
 	KernelStaticShared           int32 = 1
 	KernelMaxDynamicShared       int32 = 8
 	KernelSharedCarveout         int32 = 9
-	KernelClusterMustBeSet       int32 = 10
 	KernelClusterWidth           int32 = 11
 	KernelClusterHeight          int32 = 12
 	KernelClusterDepth           int32 = 13
 	KernelNonPortableCluster     int32 = 14
 	KernelClusterPolicy          int32 = 15
+)
+
+// Streams that always are, flags, modes and states, as cuda.h numbers them.
+const (
+	LegacyStream       = 1 // so is 0
+	PerThreadStream    = 2 // another one on another thread; greater numbers are pointers
+	StreamNonBlocking  = 1
+	EventBlockingSync  = 1
+	EventDisableTiming = 2
+	CaptureRelaxed     = 2
+	CaptureActive      = 1
 )

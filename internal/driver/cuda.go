@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"runtime"
 	"unsafe"
 )
@@ -51,7 +50,7 @@ func pinned[T any]() *cell[T] {
 func (c *cell[T]) address() uintptr { return uintptr(unsafe.Pointer(c.value)) }
 
 func fillDevices(a *API, s *symbols) {
-	count, attribute, name := s.required("cuDeviceGetCount"), s.required("cuDeviceGetAttribute"), s.required("cuDeviceGetName")
+	count, attribute := s.required("cuDeviceGetCount"), s.required("cuDeviceGetAttribute")
 	a.DeviceCount = func() (int, Result) {
 		n, r := out[int32](count)
 		return int(n), r
@@ -59,24 +58,11 @@ func fillDevices(a *API, s *symbols) {
 	a.DeviceAttribute = func(id int32, device Device) (int32, Result) {
 		return out[int32](attribute, uintptr(id), uintptr(device))
 	}
-	a.DeviceName = func(device Device) (string, Result) {
-		text := pinned[[256]byte]()
-		defer text.Unpin()
-		r := name.call(text.address(), uintptr(len(text.value)), uintptr(device))
-		before, _, _ := bytes.Cut(text.value[:], []byte{0})
-		return string(before), r
-	}
 	retain, current, set := s.required("cuDevicePrimaryCtxRetain"), s.required("cuCtxGetCurrent"), s.required("cuCtxSetCurrent")
-	device, synchronize, id := s.required("cuCtxGetDevice"), s.required("cuCtxSynchronize"), s.optional("cuCtxGetId", 12000)
+	device, synchronize := s.required("cuCtxGetDevice"), s.required("cuCtxSynchronize")
 	a.PrimaryContextRetain = func(d Device) (Context, Result) { return out[Context](retain, uintptr(d)) }
 	a.ContextCurrent = func() (Context, Result) { return out[Context](current) }
 	a.ContextSetCurrent = func(c Context) Result { return set.call(uintptr(c)) }
 	a.ContextDevice = func() (Device, Result) { return out[Device](device) }
 	a.ContextSynchronize = func() Result { return synchronize.call() }
-	a.ContextID = func(c Context) (uint64, Result) {
-		value := pinned[uint64]()
-		defer value.Unpin()
-		r := id.call(uintptr(c), value.address())
-		return *value.value, r
-	}
 }

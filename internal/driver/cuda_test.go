@@ -36,14 +36,12 @@ func answered(call func(a *API) Result) func(*API) []any {
 // calls has each function of API under its name there.
 var calls = map[string]call{
 	"DeviceAttribute": {func(a *API) []any { return two(a.DeviceAttribute(75, 1)) }, "cuDeviceGetAttribute", []uint64{75, 1}, "", []any{int32(-7)}},
-	"DeviceName":      {func(a *API) []any { return two(a.DeviceName(1)) }, "cuDeviceGetName", []uint64{256, 1}, "", []any{"Stub H200"}},
 
 	"PrimaryContextRetain": {func(a *API) []any { return two(a.PrimaryContextRetain(2)) }, "cuDevicePrimaryCtxRetain", []uint64{2}, "", []any{Context(anAddress)}},
 	"ContextCurrent":       {func(a *API) []any { return two(a.ContextCurrent()) }, "cuCtxGetCurrent", []uint64{}, "", []any{Context(anAddress)}},
 	"ContextSetCurrent":    {answered(func(a *API) Result { return a.ContextSetCurrent(anAddress) }), "cuCtxSetCurrent", []uint64{anAddress}, "", nil},
 	"ContextDevice":        {func(a *API) []any { return two(a.ContextDevice()) }, "cuCtxGetDevice", []uint64{}, "", []any{Device(2)}},
 	"ContextSynchronize":   {answered(func(a *API) Result { return a.ContextSynchronize() }), "cuCtxSynchronize", []uint64{}, "", nil},
-	"ContextID":            {func(a *API) []any { return two(a.ContextID(anAddress)) }, "cuCtxGetId", []uint64{anAddress}, "", []any{uint64(aSize)}},
 
 	"LibraryLoad": {func(a *API) []any {
 		return two(a.LibraryLoad([]byte(".version 8.0"), []JITOption{{ID: 5, Value: anAddress}, {ID: 6, Value: 4096}}))
@@ -109,6 +107,13 @@ var calls = map[string]call{
 	"UserObjectRelease":     {answered(func(a *API) Result { return a.UserObjectRelease(anAddress) }), "cuUserObjectRelease", []uint64{anAddress, 1}, "", nil},
 	"GraphRetainUserObject": {answered(func(a *API) Result { return a.GraphRetainUserObject(0x7000, anAddress) }), "cuGraphRetainUserObject", []uint64{0x7000, anAddress, 1, 1}, "", nil},
 
+	"StreamBeginCapture": {answered(func(a *API) Result { return a.StreamBeginCapture(anAddress, 2) }), "cuStreamBeginCapture_v2", []uint64{anAddress, 2}, "", nil},
+	"StreamEndCapture":   {func(a *API) []any { return two(a.StreamEndCapture(0x7000)) }, "cuStreamEndCapture", []uint64{0x7000}, "", []any{Graph(anAddress)}},
+	"GraphInstantiate":   {func(a *API) []any { return two(a.GraphInstantiate(0x7000)) }, "cuGraphInstantiateWithFlags", []uint64{0x7000, 0}, "", []any{GraphExec(anAddress)}},
+	"GraphLaunch":        {answered(func(a *API) Result { return a.GraphLaunch(0x7000, anAddress) }), "cuGraphLaunch", []uint64{0x7000, anAddress}, "", nil},
+	"GraphDestroy":       {answered(func(a *API) Result { return a.GraphDestroy(anAddress) }), "cuGraphDestroy", []uint64{anAddress}, "", nil},
+	"GraphExecDestroy":   {answered(func(a *API) Result { return a.GraphExecDestroy(anAddress) }), "cuGraphExecDestroy", []uint64{anAddress}, "", nil},
+
 	"CaptureMode": {func(a *API) []any { return two(a.CaptureMode(2)) }, "cuThreadExchangeStreamCaptureMode", []uint64{2}, "", []any{int32(1)}},
 }
 
@@ -159,13 +164,15 @@ func TestEveryFunctionIsThere(t *testing.T) {
 func TestMissingOptionalFunctions(t *testing.T) {
 	api, _ := openStub(t, "-DWITHOUT_OPTIONAL", "-DVERSION=12000")
 	require.ElementsMatch(t, []string{
-		"cuCtxGetId (12.0)", "cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
+		"cuFuncGetAttribute (2.2)", "cuFuncGetModule (11.0)", "cuFuncGetName (12.3)", "cuFuncGetParamInfo (12.4)", "cuFuncLoad (12.4)", "cuFuncSetAttribute (9.0)",
 		"cuKernelGetFunction (12.0)", "cuKernelGetLibrary (12.5)",
 		"cuOccupancyAvailableDynamicSMemPerBlock (10.2)", "cuOccupancyMaxActiveBlocksPerMultiprocessor (6.5)",
 		"cuOccupancyMaxActiveClusters (11.7)", "cuOccupancyMaxPotentialClusterSize (11.7)", "cuKernelGetName (12.3)", "cuKernelGetParamInfo (12.4)", "cuLibraryEnumerateKernels (12.4)",
 		"cuLibraryGetKernelCount (12.4)", "cuLinkAddData_v2 (6.5)", "cuLinkComplete (5.5)", "cuLinkCreate_v2 (6.5)", "cuLinkDestroy (5.5)", "cuMemFreeHost (2.0)", "cuMemGetInfo_v2 (3.2)", "cuMemHostAlloc (2.2)",
 		"cuThreadExchangeStreamCaptureMode (10.1)", "cuStreamGetCaptureInfo_v2 (11.3)", "cuUserObjectCreate (11.3)",
 		"cuUserObjectRelease (11.3)", "cuGraphRetainUserObject (11.3)",
+		"cuStreamBeginCapture_v2 (10.1)", "cuStreamEndCapture (10.0)", "cuGraphInstantiateWithFlags (11.4)", "cuGraphLaunch (10.0)",
+		"cuGraphDestroy (10.0)", "cuGraphExecDestroy (10.0)",
 	}, api.Missing)
 	for _, entry := range api.Missing {
 		function, _, _ := strings.Cut(entry, " ")

@@ -53,7 +53,7 @@ func TestDefaultStreamsAreTheCurrentContexts(t *testing.T) {
 			exectest.Enter(c.current)
 			cfg := config()
 			cfg.Stream = c.stream
-			require.Equal(t, exec.OK, exec.LaunchAgain(k, cfg, []exec.Arg{{Kind: exec.ArgHandle, Value: h}}, nil).Reason)
+			require.Equal(t, exec.OK, exec.LaunchAgain(k, cfg, []exec.Arg{{Kind: exec.ArgHandle, Value: h}}, nil, false).Reason)
 			current, in := exectest.Entered()
 			require.Equal(t, c.current, current)
 			require.Equal(t, c.in, in)

@@ -6,8 +6,6 @@
 
 dl_driver dl_the_driver;
 
-/* CUlaunchAttributeID of cuda.h 12.0 */
-enum { ATTRIBUTE_COOPERATIVE = 2, ATTRIBUTE_CLUSTER = 4 };
 enum { CAPTURE_ACTIVE = 1 }; /* CUstreamCaptureStatus */
 enum { CAPTURED = -1 };      /* in place of a CUresult */
 /* CU_LAUNCH_PARAM_* keys of the `extra` list */
@@ -24,8 +22,7 @@ static bool is_tensor(const dlaunch_arg *arg) {
 }
 
 static int64_t packed_integer(const uint8_t *at, uint8_t format, uint32_t width) {
-  uint64_t value = 0;
-  memcpy(&value, at, width);
+  uint64_t value = dl_load(at, width);
   if (format == DL_FORMAT_SIGNED && width < 8) {
     uint32_t unused = 64 - 8 * width;
     return (int64_t)(value << unused) >> unused;
@@ -198,7 +195,7 @@ static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *co
   if (n != 0 && config->attributes == NULL) return dl_refuse(fault, DL_ATTRIBUTES, -1, n, 0);
   if (n != 0) memcpy(room, config->attributes, n * sizeof *room);
   if (config->flags & DLAUNCH_COOPERATIVE) {
-    room[n++] = (dlaunch_attribute){.id = ATTRIBUTE_COOPERATIVE, .value = {1}};
+    room[n++] = (dlaunch_attribute){.id = DL_ATTRIBUTE_COOPERATIVE, .value = {1}};
   }
   if ((config->cluster[0] | config->cluster[1] | config->cluster[2]) != 0) {
     if (config->cluster[0] == 0) return dl_refuse(fault, DL_CLUSTER, 0, 0, 0);
@@ -209,7 +206,7 @@ static int32_t gather_attributes(dl_launch_config *out, const dlaunch_config *co
         return dl_refuse(fault, DL_CLUSTER, axis, out->grid[axis], cluster[axis]);
       }
     }
-    room[n] = (dlaunch_attribute){.id = ATTRIBUTE_CLUSTER};
+    room[n] = (dlaunch_attribute){.id = DL_ATTRIBUTE_CLUSTER};
     memcpy(room[n++].value, cluster, sizeof cluster);
   }
   out->attributes = room;

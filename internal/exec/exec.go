@@ -297,18 +297,9 @@ func Unpublish(handle uint64) { C.dl_unpublish(C.uint64_t(handle)) }
 // LaunchAgain runs a published kernel whose launch was mended, and gives what
 // came of it: Reason is OK, or says why not.
 //
-// scratch has an address for each derived parameter, or is nil.
-func LaunchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64) Fault {
-	return launchAgain(kernel, config, args, scratch, false)
-}
-
-// LaunchHeld is LaunchAgain where the graph that the launch may be captured into
-// holds what it needs.
-func LaunchHeld(kernel uint64, config *Config, args []Arg, scratch []uint64) Fault {
-	return launchAgain(kernel, config, args, scratch, true)
-}
-
-func launchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64, held bool) Fault {
+// scratch has an address for each derived parameter, or is nil. held says that the
+// graph which the launch may be captured into holds what it needs.
+func LaunchAgain(kernel uint64, config *Config, args []Arg, scratch []uint64, held bool) Fault {
 	var fault C.dl_fault
 	C.dl_execute_again(C.uint64_t(kernel), (*C.dlaunch_config)(unsafe.Pointer(config)),
 		(*C.dlaunch_arg)(unsafe.Pointer(unsafe.SliceData(args))), C.uint32_t(len(args)), (*C.uint64_t)(unsafe.SliceData(scratch)), C.bool(held), &fault)

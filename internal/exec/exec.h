@@ -37,6 +37,20 @@ typedef struct dl_launch_config { /* CUlaunchConfig of cuda.h 12.0: 56 bytes */
   uint32_t num_attributes;
 } dl_launch_config;
 
+enum { DL_ATTRIBUTE_COOPERATIVE = 2, DL_ATTRIBUTE_CLUSTER = 4 }; /* CUlaunchAttributeID */
+
+/* CUpointer_attribute, and CUmemorytype */
+enum {
+  DL_ALLOCATION_CONTEXT = 1,
+  DL_ALLOCATION_MEMORY_TYPE = 2,
+  DL_ALLOCATION_IS_MANAGED = 8,
+  DL_ALLOCATION_DEVICE_ORDINAL = 9,
+  DL_ALLOCATION_RANGE_START = 11,
+  DL_ALLOCATION_RANGE_SIZE = 12,
+  DL_ALLOCATION_POOL = 17,
+};
+enum { DL_MEMORY_HOST = 1, DL_MEMORY_DEVICE = 2 }; /* what MEMORY_TYPE gives */
+
 enum { DL_MAX_DEVICES = 64, DL_MAX_ATTRIBUTES = 16, DL_MAX_SIZES = 64, DL_MAX_RANK = 64, DL_KNOWN_STREAMS = 4 };
 
 typedef struct dl_driver {
@@ -392,7 +406,6 @@ int32_t dl_put_integer(uint8_t *to, uint8_t format, uint32_t size, int64_t value
 bool dl_stride_of(const DLTensor *tensor, int32_t axis, int64_t *stride);
 
 /* Whether live memory of the right device holds a tensor's bytes (pointer.c). */
-enum { DL_MEMORY_HOST = 1, DL_MEMORY_DEVICE = 2 }; /* CUmemorytype */
 int32_t dl_check_pointer(const dl_range *range, const DLDevice *device, bool peer, dl_fault *fault);
 
 /* Checks and packs one tensor (tensor.c). */

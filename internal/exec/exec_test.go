@@ -84,7 +84,9 @@ func newTensor(t *testing.T, data uint64, dtype uint32, shape, strides []int64) 
 	return x, exec.Arg{Kind: exec.ArgTensor, Value: uint64(uintptr(unsafe.Pointer(x)))}
 }
 
-func launch(h uint64, args ...exec.Arg) exec.Fault { return exec.LaunchAgain(h, config(), args, nil) }
+func launch(h uint64, args ...exec.Arg) exec.Fault {
+	return exec.LaunchAgain(h, config(), args, nil, false)
+}
 
 func scalarProgram(format uint8, size uint32) exec.Program {
 	return exec.Program{Params: make([]byte, size), Steps: []exec.Step{{Op: exec.OpScalar, Format: format, Size: size}}}
@@ -450,18 +452,18 @@ func TestConfigurations(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config()
 			c.change(cfg)
-			fault := exec.LaunchAgain(h, cfg, nil, nil)
+			fault := exec.LaunchAgain(h, cfg, nil, nil, false)
 			require.Equal(t, c.reason, fault.Reason, "%+v", fault)
 			require.Equal(t, c.axis, fault.Axis)
 		})
 	}
-	require.Equal(t, exec.BadConfig, exec.LaunchAgain(h, nil, nil, nil).Reason)
+	require.Equal(t, exec.BadConfig, exec.LaunchAgain(h, nil, nil, nil, false).Reason)
 }
 
 func TestAttributesOfTheConfig(t *testing.T) {
 	cfg := config()
 	cfg.Cluster, cfg.Flags = [3]uint32{2}, 1
-	require.Equal(t, exec.OK, exec.LaunchAgain(publish(t, exec.Program{}), cfg, nil, nil).Reason)
+	require.Equal(t, exec.OK, exec.LaunchAgain(publish(t, exec.Program{}), cfg, nil, nil, false).Reason)
 	grid, block, _, _, n := exectest.Config()
 	require.Equal(t, [3]uint32{4, 1, 1}, grid)
 	require.Equal(t, [3]uint32{32, 1, 1}, block)

@@ -35,19 +35,19 @@ func TestCapturedStreams(t *testing.T) {
 			cfg.Stream = c.stream
 			exectest.Capture(c.captured, c.status)
 			questions, launches := exectest.CaptureQuestions(), exectest.Launches()
-			fault := exec.LaunchAgain(h, cfg, nil, nil)
+			fault := exec.LaunchAgain(h, cfg, nil, nil, false)
 			require.Equal(t, c.reason, fault.Reason)
 			require.Equal(t, questions+c.questions, exectest.CaptureQuestions())
 			if c.reason == exec.OK {
 				launches++
 			}
 			require.Equal(t, launches, exectest.Launches())
-			require.Equal(t, exec.OK, exec.LaunchHeld(h, cfg, nil, nil).Reason)
+			require.Equal(t, exec.OK, exec.LaunchAgain(h, cfg, nil, nil, true).Reason)
 			require.Equal(t, questions+c.questions, exectest.CaptureQuestions(), "nothing is asked of what is held")
 			require.Equal(t, launches+1, exectest.Launches())
 
 			cfg.Block[0] = 4096
-			require.Equal(t, exec.Block, exec.LaunchAgain(h, cfg, nil, nil).Reason, "a launch that is wrong is not captured")
+			require.Equal(t, exec.Block, exec.LaunchAgain(h, cfg, nil, nil, false).Reason, "a launch that is wrong is not captured")
 		})
 	}
 }

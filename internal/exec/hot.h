@@ -6,7 +6,45 @@
 #ifndef DL_HOT_H
 #define DL_HOT_H
 
+#include <string.h>
+
 #include "exec.h"
+
+/* ---- numbers of 1, 2, 4 or 8 bytes, little-endian, without a call of memcpy */
+
+static inline void dl_store(uint8_t *to, uint32_t size, uint64_t value) {
+  switch (size) {
+    case 8:
+      memcpy(to, &value, 8);
+      break;
+    case 4:
+      memcpy(to, &value, 4);
+      break;
+    case 2:
+      memcpy(to, &value, 2);
+      break;
+    default:
+      *to = (uint8_t)value;
+  }
+}
+
+static inline uint64_t dl_load(const uint8_t *from, uint32_t size) {
+  uint64_t value = 0;
+  switch (size) {
+    case 8:
+      memcpy(&value, from, 8);
+      break;
+    case 4:
+      memcpy(&value, from, 4);
+      break;
+    case 2:
+      memcpy(&value, from, 2);
+      break;
+    default:
+      value = *from;
+  }
+  return value;
+}
 
 /* ---- sections (section.c) */
 

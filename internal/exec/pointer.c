@@ -1,17 +1,6 @@
 /* check="pointers": what the driver knows of the memory that a tensor claims. */
 #include "exec.h"
 
-/* CUpointer_attribute and CUmemorytype of cuda.h 12.0 */
-enum {
-  CONTEXT = 1,
-  MEMORY_TYPE = 2,
-  IS_MANAGED = 8,
-  DEVICE_ORDINAL = 9,
-  RANGE_START = 11,
-  RANGE_SIZE = 12,
-  POOL = 17,
-};
-
 /* One allocation; type is 0 where the driver knows of none. */
 typedef struct allocation {
   uint32_t type, managed;
@@ -21,7 +10,9 @@ typedef struct allocation {
 } allocation;
 
 static int32_t look_up(uint64_t address, allocation *a) {
-  int32_t ids[] = {MEMORY_TYPE, IS_MANAGED, DEVICE_ORDINAL, RANGE_START, RANGE_SIZE, CONTEXT, POOL};
+  int32_t ids[] = {DL_ALLOCATION_MEMORY_TYPE, DL_ALLOCATION_IS_MANAGED, DL_ALLOCATION_DEVICE_ORDINAL,
+                   DL_ALLOCATION_RANGE_START, DL_ALLOCATION_RANGE_SIZE, DL_ALLOCATION_CONTEXT,
+                   DL_ALLOCATION_POOL};
   void *to[] = {&a->type, &a->managed, &a->device, &a->start, &a->size, &a->context, &a->pool};
   *a = (allocation){0};
   return dl_the_driver.pointer_attributes(sizeof ids / sizeof *ids, ids, to, address);

@@ -70,7 +70,7 @@ func TestCheckPointers(t *testing.T) {
 			exectest.Know(c.memory...)
 			checked := config()
 			checked.Flags = exec.CheckPointers
-			got := exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil)
+			got := exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil, false)
 			require.Equal(t, c.fault.Reason, got.Reason)
 			require.Equal(t, exec.OK, launch(h, arg).Reason, "unasked, the driver is not asked")
 			if c.fault.Reason != exec.OK {
@@ -89,10 +89,10 @@ func TestCheckPointersOfPlainTensors(t *testing.T) {
 	exectest.Know()
 	checked := config()
 	checked.Flags = exec.CheckPointers
-	require.Equal(t, exec.PointerGone, exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil).Reason)
+	require.Equal(t, exec.PointerGone, exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil, false).Reason)
 	exectest.AnswerLookUps(201)
 	defer exectest.AnswerLookUps(0)
-	fault := exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil)
+	fault := exec.LaunchAgain(h, checked, []exec.Arg{arg}, nil, false)
 	require.Equal(t, exec.PointerUnknown, fault.Reason)
 	require.EqualValues(t, 201, fault.DriverCode)
 }

@@ -1,8 +1,7 @@
 /* Numbers, into a parameter of another width, exactly or not at all. */
 #include <math.h>
-#include <string.h>
 
-#include "exec.h"
+#include "hot.h"
 
 /* A float of 8 or 16 bits. Those that are IEEE's end in infinities; of the others
  * one has none but a NaN of each sign, the rest (fnuz) none, and no negative zero. */
@@ -84,7 +83,7 @@ static int32_t put_float(uint8_t *to, uint8_t format, uint32_t size, double valu
     int32_t reason = narrow(narrow_format(format), value, &bits);
     if (reason != DL_OK) return reason;
     if (isfinite(value)) back = widen(narrow_format(format), bits);
-    memcpy(to, &bits, size);
+    dl_store(to, size, bits);
   }
   return exact && back != value ? DL_PRECISION : DL_OK;
 }
@@ -94,7 +93,7 @@ static bool is_float(uint8_t format) {
 }
 
 static int32_t put_bits(uint8_t *to, uint32_t size, uint64_t value) {
-  memcpy(to, &value, size); /* little-endian: the low bytes come first */
+  dl_store(to, size, value);
   return DL_OK;
 }
 

@@ -180,6 +180,8 @@ const (
 
 	ParameterBound = C.DLAUNCH_BOUND // of Parameter.Mode
 	BoundArgument  = C.DL_BOUND      // of Range.Argument
+
+	MemoryHost = C.DL_MEMORY_HOST // of Fault.Found and Wanted, for PointerMemory
 )
 
 // Reason says why a launch was refused; exec.h explains each and its numbers.

@@ -31,12 +31,16 @@ func (s *Simulator) memAllocAsync(bytes uint64, stream driver.Stream) (driver.Ad
 	if r := s.streamSynchronize(stream); r != driver.ResultSuccess {
 		return 0, r
 	}
-	return s.memAlloc(bytes)
+	address, r := s.memAlloc(bytes)
+	if r == driver.ResultSuccess {
+		s.keepMemory(address, stream)
+	}
+	return address, r
 }
 
 func (s *Simulator) memFreeAsync(address driver.Address, stream driver.Stream) driver.Result {
-	if r := s.streamSynchronize(stream); r != driver.ResultSuccess {
-		return r
+	if captured, r := s.streamCapturing(stream); captured || r != driver.ResultSuccess {
+		return r // a graph keeps what it allocates
 	}
 	return s.memFree(address)
 }

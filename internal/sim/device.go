@@ -92,13 +92,6 @@ func (s *Simulator) deviceAttribute(attribute int32, device driver.Device) (int3
 
 const lastDeviceAttribute = 148 // of CUDA 13.0
 
-func (s *Simulator) deviceName(device driver.Device) (string, driver.Result) {
-	if !s.hasDevice(device) {
-		return "", driver.ResultInvalidDevice
-	}
-	return "dlaunch simulator", driver.ResultSuccess
-}
-
 // A context's number says its device.
 const firstContext = 0x2000
 
@@ -153,12 +146,4 @@ func (s *Simulator) contextSynchronize() driver.Result {
 		return driver.ResultInvalidContext
 	}
 	return driver.ResultSuccess
-}
-
-func (s *Simulator) contextID(context driver.Context) (uint64, driver.Result) {
-	device, known := s.deviceOf(context)
-	if !known {
-		return 0, driver.ResultInvalidContext
-	}
-	return uint64(device) + 1, driver.ResultSuccess
 }

@@ -13,6 +13,7 @@ import (
 // Launch is one launch of a kernel.
 type Launch struct {
 	Kernel      driver.Kernel
+	Stream      driver.Stream
 	Grid, Block [3]uint32
 	Shared      uint32 // dynamic, in bytes
 	Params      []byte
@@ -49,7 +50,8 @@ type run struct {
 	output []byte // of printf
 }
 
-// Launch runs a grid, and returns when it is done: nil, or what went wrong.
+// Launch runs a grid, and returns when it is done: nil, or what went wrong. On a
+// stream that is captured it keeps the launch for the graph.
 func (s *Simulator) Launch(l Launch) *Fault {
 	k := s.kernel(l.Kernel)
 	if k == nil {
@@ -57,6 +59,9 @@ func (s *Simulator) Launch(l Launch) *Fault {
 	}
 	if fault := s.check(k, &l); fault != nil {
 		return fault
+	}
+	if s.record(l) {
+		return nil
 	}
 	s.running.RLock()
 	defer s.running.RUnlock()

@@ -20,6 +20,7 @@ type rig struct {
 	s       *Simulator
 	api     *driver.API
 	library driver.Library
+	stream  driver.Stream // that launches go to
 }
 
 func newRig(t testing.TB, text []byte) *rig {
@@ -94,7 +95,7 @@ func (r *rig) launch(name string, grid, block [3]uint32, dynamic uint32, args ..
 	r.t.Helper()
 	kernel, result := r.api.LibraryKernel(r.library, name)
 	require.Zero(r.t, result, name)
-	l := Launch{Kernel: kernel, Grid: grid, Block: block, Shared: dynamic}
+	l := Launch{Kernel: kernel, Stream: r.stream, Grid: grid, Block: block, Shared: dynamic}
 	for i, arg := range args {
 		offset, size, result := r.api.KernelParam(kernel, i)
 		require.Zero(r.t, result)

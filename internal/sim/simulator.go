@@ -39,7 +39,10 @@ type Simulator struct {
 	streams   map[driver.Stream]driver.Context
 	events    map[driver.Event]*event
 	current   map[int]driver.Context // by OS thread
-	capture   map[int]int32
+	capture   map[int]int32          // modes, likewise
+	captures  map[driver.Stream]driver.Graph
+	graphs    map[uint64]*graph // and what was instantiated
+	objects   map[driver.UserObject]*held
 	output    sync.Mutex // standard output, for printf
 }
 
@@ -57,6 +60,7 @@ func New(options Options) (*Simulator, error) {
 		libraries: map[driver.Library]*library{}, kernels: map[driver.Kernel]*kernel{},
 		streams: map[driver.Stream]driver.Context{}, events: map[driver.Event]*event{},
 		current: map[int]driver.Context{}, capture: map[int]int32{},
+		captures: map[driver.Stream]driver.Graph{}, graphs: map[uint64]*graph{}, objects: map[driver.UserObject]*held{},
 	}, nil
 }
 
@@ -89,10 +93,10 @@ func (s *Simulator) number() uint64 {
 func (s *Simulator) API() *driver.API {
 	return &driver.API{
 		Kind: "sim", Version: Version, Reason: "the simulator",
-		DeviceCount:     func() (int, driver.Result) { return s.devices, driver.ResultSuccess },
-		DeviceAttribute: s.deviceAttribute, DeviceName: s.deviceName,
+		DeviceCount:          func() (int, driver.Result) { return s.devices, driver.ResultSuccess },
+		DeviceAttribute:      s.deviceAttribute,
 		PrimaryContextRetain: s.primaryContextRetain, ContextCurrent: s.contextCurrent, ContextSetCurrent: s.contextSetCurrent,
-		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize, ContextID: s.contextID,
+		ContextDevice: s.contextDevice, ContextSynchronize: s.contextSynchronize,
 		LibraryLoad: s.libraryLoad, LibraryLink: s.libraryLink, LibraryUnload: s.libraryUnload, LibraryKernel: s.libraryKernel,
 		LibraryKernelCount: s.libraryKernelCount, LibraryKernels: s.libraryKernels, LibraryGlobal: s.libraryGlobal,
 		KernelName: s.kernelName, KernelParam: s.kernelParam, KernelAttribute: s.kernelAttribute, KernelSetAttribute: s.kernelSetAttribute,
@@ -109,5 +113,7 @@ func (s *Simulator) API() *driver.API {
 		CopyHostToDevice: s.copyHostToDevice, CopyDeviceToHost: s.copyDeviceToHost,
 		CaptureMode: s.captureMode, StreamCaptureGraph: s.streamCaptureGraph,
 		UserObjectCreate: s.userObjectCreate, UserObjectRelease: s.userObjectRelease, GraphRetainUserObject: s.graphRetainUserObject,
+		StreamBeginCapture: s.streamBeginCapture, StreamEndCapture: s.streamEndCapture, GraphInstantiate: s.graphInstantiate,
+		GraphLaunch: s.graphLaunch, GraphDestroy: s.graphDestroy, GraphExecDestroy: s.graphExecDestroy,
 	}
 }

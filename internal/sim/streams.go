@@ -17,11 +17,6 @@ type event struct {
 	timing   bool
 }
 
-const (
-	perThreadStream    = 2 // the last of the streams that always are
-	eventDisableTiming = 2 // CU_EVENT_DISABLE_TIMING
-)
-
 // streamPriorityRange is that of an H100; whatever runs is done at once.
 func (s *Simulator) streamPriorityRange() (least, greatest int32, r driver.Result) {
 	if context, _ := s.contextCurrent(); context == 0 {
@@ -58,7 +53,7 @@ func (s *Simulator) streamSynchronize(stream driver.Stream) driver.Result {
 }
 
 func (s *Simulator) streamContext(stream driver.Stream) (driver.Context, driver.Result) {
-	if stream <= perThreadStream {
+	if stream <= driver.PerThreadStream {
 		context, _ := s.contextCurrent()
 		if context == 0 {
 			return 0, driver.ResultInvalidContext
@@ -74,10 +69,6 @@ func (s *Simulator) streamContext(stream driver.Stream) (driver.Context, driver.
 	return context, driver.ResultSuccess
 }
 
-func (s *Simulator) streamCapturing(stream driver.Stream) (bool, driver.Result) {
-	return false, s.streamSynchronize(stream)
-}
-
 func (s *Simulator) streamWaitEvent(stream driver.Stream, e driver.Event) driver.Result {
 	if r := s.streamSynchronize(stream); r != driver.ResultSuccess {
 		return r
@@ -89,7 +80,7 @@ func (s *Simulator) eventCreate(flags uint32) (driver.Event, driver.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := driver.Event(s.number())
-	s.events[e] = &event{timing: flags&eventDisableTiming == 0}
+	s.events[e] = &event{timing: flags&driver.EventDisableTiming == 0}
 	return e, driver.ResultSuccess
 }
 
@@ -136,7 +127,7 @@ func (s *Simulator) eventElapsed(start, end driver.Event) (float32, driver.Resul
 	return float32(to.recorded.Sub(from.recorded).Seconds() * 1000), driver.ResultSuccess
 }
 
-// captureMode is remembered, though nothing is ever captured by a graph.
+// captureMode is remembered, though no call here is unsafe for a capture.
 func (s *Simulator) captureMode(mode int32) (int32, driver.Result) {
 	if mode < 0 || mode > 2 {
 		return 0, driver.ResultInvalidValue

@@ -109,6 +109,14 @@ class ByInteger(Tensor):
     __c_dlpack_exchange_api__ = ctypes.addressof(API_1)
 
 
+class CapsuleByOtherName(Tensor):
+    __c_dlpack_exchange_api__ = capsule(API_1)
+
+
+class IntegerByOtherName(Tensor):
+    __dlpack_c_exchange_api__ = ctypes.addressof(API_1)
+
+
 class ByOlder(Tensor):
     __dlpack_c_exchange_api__ = capsule(API_2_OVER_1)
 

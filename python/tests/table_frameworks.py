@@ -125,6 +125,8 @@ def _put_interface(form: Form) -> Given | None:
 def _put_numba(form: Form) -> Given | None:
     if not form.is_numpys or not form.view.flags.writeable or form.is_misaligned:
         return None
+    if 0 in form.view.strides:  # which numba's own interface then calls contiguous
+        return None
     memory = dlaunch.to_device(form.base.view("u1"))
     value = sys.modules["numba"].cuda.as_cuda_array(Interface(memory, form))
     return _on_device(memory, form, value, True)
@@ -182,7 +184,7 @@ def _put_arrow(form: Form) -> Given | None:
 def _put_arrow_tensor(form: Form) -> Given | None:
     if not form.is_numpys or form.view.dtype.kind not in "iuf" or form.is_misaligned:
         return None
-    if min(form.view.strides, default=0) < 0:
+    if min(form.view.strides, default=1) <= 0 or not form.view.flags.writeable:  # of these, pyarrow 25 exports no address
         return None
     return _on_host(form, sys.modules["pyarrow"].Tensor.from_numpy(form.view))
 

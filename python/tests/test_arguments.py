@@ -211,7 +211,7 @@ def test_a_tensor_map() -> None:
     with dlaunch.load(MAP_PTX) as library, dlaunch.zeros(2, "u64") as to:
         for text in ("read_map", "read_map(to: out u64[2], map: bytes(128,64))"):
             with library.kernel(text) as kernel:
-                assert kernel.parameters[1].offset == 64
+                assert kernel.parameters[1].offset in (64, 48)  # sm_90's parameters begin at 16 modulo 64
                 for value in (TensorMap((ctypes.c_uint64 * 16)(*words)), np.array(words, "u8").tobytes()):
                     to.fill(0)
                     kernel[1, 1](to, value)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exchange import ByCapsule, ByInteger, ByOlder, NoRead, TooNew
+from exchange import ByCapsule, ByInteger, ByOlder, CapsuleByOtherName, IntegerByOtherName, NoRead, TooNew
 from process import output_of
 
 import dlaunch
@@ -68,7 +68,7 @@ def test_the_first_launch_is_slow_once(kernels: Path) -> None:
         assert left(lambda: kernel[1, 1](1.0, x, x, 1)) == {}
 
 
-@pytest.mark.parametrize("kind", [ByCapsule, ByInteger, ByOlder])
+@pytest.mark.parametrize("kind", [ByCapsule, ByInteger, CapsuleByOtherName, IntegerByOtherName, ByOlder])
 def test_exchange_api_is_fast(warm: Any, kind: type) -> None:
     saxpy, x, y = warm
     tensors = kind(x), kind(y)
@@ -285,4 +285,14 @@ def test_no_builtins_when_asked() -> None:
         """,
         DLAUNCH_FASTCALL="0",
     )
-    assert out == "refused -1\n_Plain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
+    assert out == "refused -1\nPlain {'slow': 3, 'reasons': {'no builtin': 3}}\n"
+
+
+def test_subscripts_are_found_in_c(saxpy: dlaunch.Kernel) -> None:
+    launch = saxpy[1, 32]
+    assert saxpy[1, 32] is launch and saxpy[1, 33] is not launch
+    assert type(dlaunch.Kernel.__getitem__).__name__ == "method_descriptor"
+    for key in ((True, 32), (1.0, 32), (1, 32, 0.5), [1, 32], 1, (1,), (1, 2, 3, 4, 5)):
+        with pytest.raises((dlaunch.ConfigError, dlaunch.ArgumentError)):
+            saxpy[key]  # type: ignore[index]
+    assert saxpy[1, 32, None] is not None and saxpy[(1, 1), 32] is not None

@@ -78,7 +78,7 @@ def wait_for_graphs() -> None:
     """Wait until the driver has said, on its own thread, that the graphs are gone."""
     for _ in range(1000):
         dlaunch.drain()
-        if all(handle["kind"] != "graph" for handle in dlaunch.report()["handles"]):
+        if all(handle["kind"] != "captured launch" for handle in dlaunch.report()["handles"]):
             return
         time.sleep(0.01)
     pytest.fail(f"graphs still hold launches: {dlaunch.report()}")
@@ -137,7 +137,7 @@ def test_what_is_open_stays_open(saxpy: dlaunch.Kernel, driver: Driver) -> None:
         driver.begin(stream)
         saxpy[GRID, BLOCK, stream](1.0, x, y)
         run = driver.end(stream)
-        assert [h["kind"] for h in dlaunch.report()["handles"] if not h["open"]].count("graph") == 1
+        assert [h["kind"] for h in dlaunch.report()["handles"] if not h["open"]].count("captured launch") == 1
         driver.replay(run, stream)
         driver.call("cuGraphExecDestroy", run)
         wait_for_graphs()

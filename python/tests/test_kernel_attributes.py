@@ -128,12 +128,14 @@ def test_occupancy_by_hand() -> None:
         assert o.max_potential_block_size() == (2 * multiprocessors(), 1024)
 
 
-def test_available_shared_memory_fits(tiles: dlaunch.Kernel) -> None:
-    tiles.attributes.max_dynamic_shared_bytes = 200_000
-    for blocks in (1, 2, 5, 8):
-        available = tiles.occupancy.available_shared_bytes(blocks, 128)
-        assert tiles.occupancy.max_active_blocks(128, available) >= blocks
-        assert available == 200_000 or tiles.occupancy.max_active_blocks(128, available + 1024) < blocks
+if dlaunch.driver_info().kind == "sim":  # a GPU's driver keeps some back, and is compared with itself below
+
+    def test_available_shared_memory_fits(tiles: dlaunch.Kernel) -> None:
+        tiles.attributes.max_dynamic_shared_bytes = 200_000
+        for blocks in (1, 2, 5, 8):
+            available = tiles.occupancy.available_shared_bytes(blocks, 128)
+            assert tiles.occupancy.max_active_blocks(128, available) >= blocks
+            assert available == 200_000 or tiles.occupancy.max_active_blocks(128, available + 1024) < blocks
 
 
 def test_clusters(dynamic: dlaunch.Kernel) -> None:

@@ -211,14 +211,19 @@ if on_gpu and torch is not None and torch.cuda.is_available():
         for sync in (False, True):
             saxpy.launch(0.0, torch.from_dlpack(x), y, sync=sync, **LAUNCH)
         torch.zeros(8, device="cuda").fill_(3)
-        torch.from_dlpack(y)[1::2].clone()
+        for part in (torch.from_dlpack(y).clone(), torch.from_dlpack(y)[1::2].clone()):
+            assert not bool((part == 3).any()) or bool((part == 3).all())
         dlaunch.synchronize()
-        yield x, dlaunch.zeros(N, "f32")
-        dlaunch.synchronize()
+        with x, dlaunch.zeros(N, "f32") as fresh:
+            yield x, fresh
+            dlaunch.synchronize()
 
     @pytest.mark.parametrize("part", [slice(None), slice(1, None, 2)])
     def test_a_torch_stream_sees_what_a_launch_wrote(saxpy: dlaunch.Kernel, ready: Any, part: slice) -> None:
         (x, y), side = ready, torch.cuda.Stream()
+        with torch.cuda.stream(side):  # for torch to have memory there: getting it would wait
+            warm = [torch.empty(N, device="cuda") for _ in range(3)]
+            del warm
         with dlaunch.Stream(non_blocking=True) as stream:
             sleep(stream)
             saxpy.launch(1.0, x, y, stream=stream, **LAUNCH)
@@ -248,8 +253,8 @@ if on_gpu and torch is not None and torch.cuda.is_available():
     def test_sync_orders_torch(saxpy: dlaunch.Kernel, ready: Any) -> None:
         (_, y), side, x = ready, torch.cuda.Stream(), torch.zeros(N, device="cuda")
         torch.cuda.synchronize()
-        for given in (x, torch.nn.Parameter(x)):
-            with torch.cuda.stream(side), dlaunch.Stream(non_blocking=True) as stream:
+        with torch.cuda.stream(side), dlaunch.Stream(non_blocking=True) as stream:  # a closed one would be waited for
+            for given in (x, torch.nn.Parameter(x)):
                 y.fill(0, stream)
                 sleep(side)
                 x.fill_(3)
@@ -271,9 +276,9 @@ if on_gpu and torch is not None and torch.cuda.is_available():
 
         def test_sync_orders_cupy(saxpy: dlaunch.Kernel, ready: Any) -> None:
             (_, y), side, x = ready, torch.cuda.Stream(), cupy.zeros(N, "f4")
-            x.fill(0)
+            x.fill(1)  # which compiles, at first
             cupy.cuda.Device().synchronize()
-            with cupy.cuda.ExternalStream(side.cuda_stream), dlaunch.Stream(non_blocking=True) as stream:
+            with cupy.cuda.Stream.from_external(side), dlaunch.Stream(non_blocking=True) as stream:
                 sleep(side)
                 x.fill(3)
                 saxpy.launch(1.0, x, y, stream=stream, sync=True, **LAUNCH)

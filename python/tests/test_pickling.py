@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import imported
 from spawned import add, call, describe, libraries, unbound
-from test_captures import SYMBOLS
+from test_binding import SYMBOLS
 
 import dlaunch
 

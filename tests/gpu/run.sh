@@ -10,13 +10,18 @@ what=${2:-test}
 cd "$(dirname "$0")"
 python=${PYTHON:-python3}
 export DLAUNCH_DRIVER=cuda DLAUNCH_LIBRARY=$PWD/build/libdlaunch.so PYTHONDONTWRITEBYTECODE=1
+site=$(mktemp -d)
+trap 'rm -rf "$site"' EXIT
 if ! "$python" -c 'import tvm_ffi' 2>/dev/null; then
-  "$python" -m pip install -q --no-index --no-deps --no-cache-dir --target "$results/site" wheels/*.whl
+  "$python" -m pip install -q --no-index --no-deps --no-cache-dir --target "$site" wheels/*.whl
 fi
-export PYTHONPATH=$PWD/python/src:$results/site
+export PYTHONPATH=$PWD/python/src:$site
 
 if [ "$what" = bench ]; then
-  exec "$python" bench/launch_cost.py --burst bin/libburst.so --out "$results"
+  for program in launch_cost growth; do
+    "$python" "bench/$program.py" --libraries bin --out "$results"
+  done
+  exit
 fi
 
 : >"$results/programs.txt"

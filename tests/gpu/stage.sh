@@ -21,7 +21,7 @@ for source in capi/testdata/*.c; do
   gcc -std=c11 -O1 "$source" -o "$to/bin/$name" $linked
 done
 gcc -std=c99 -O1 examples/saxpy.c -o "$to/bin/example" $linked
-gcc -O2 -shared -fPIC bench/burst.c -o "$to/bin/libburst.so" $linked
+bench/build.sh "$to/bin"
 
 # What the suite needs and a machine with torch seldom has.
 .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \

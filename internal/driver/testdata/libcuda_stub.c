@@ -75,7 +75,6 @@ result cuInit(unsigned flags) { return JUNK | (flags == 0 ? INIT_ANSWER : 1); }
 result cuDeviceGetCount(int *n) { return *n = DEVICES, JUNK | answer; }
 
 FUNCTION(cuDeviceGetAttribute, (int *value, int id, int device), *value = -7, id, device)
-FUNCTION(cuDeviceGetName, (char *name, int size, int device), memcpy(name, "Stub H200", 10), size, device)
 FUNCTION(cuDevicePrimaryCtxRetain, (uint64_t *context, int device), *context = ADDRESS, device)
 FUNCTION(cuCtxGetCurrent, (uint64_t *context), *context = ADDRESS)
 FUNCTION(cuCtxSetCurrent, (void *context), , HANDLE(context))
@@ -128,7 +127,6 @@ result cuLaunchKernelEx(void) { return JUNK; }
 #endif
 
 #ifndef WITHOUT_OPTIONAL
-FUNCTION(cuCtxGetId, (void *context, uint64_t *id), *id = SIZE, HANDLE(context))
 FUNCTION(cuLibraryGetKernelCount, (unsigned *n, void *library), *n = 4, HANDLE(library))
 FUNCTION(cuLibraryEnumerateKernels, (uint64_t *kernels, unsigned n, void *library),
          for (unsigned i = 0; i < n; i++) kernels[i] = ADDRESS + i, n, HANDLE(library))
@@ -179,4 +177,11 @@ FUNCTION(cuUserObjectCreate, (uint64_t *object, void *data, void *destroy, unsig
 FUNCTION(cuUserObjectRelease, (void *object, unsigned count), , HANDLE(object), count)
 FUNCTION(cuGraphRetainUserObject, (void *graph, void *object, unsigned count, unsigned flags), , HANDLE(graph),
          HANDLE(object), count, flags)
+FUNCTION(cuStreamBeginCapture_v2, (void *stream, int mode), , HANDLE(stream), mode)
+FUNCTION(cuStreamEndCapture, (void *stream, uint64_t *graph), *graph = ADDRESS, HANDLE(stream))
+FUNCTION(cuGraphInstantiateWithFlags, (uint64_t *exec, void *graph, uint64_t flags), *exec = ADDRESS, HANDLE(graph),
+         flags)
+FUNCTION(cuGraphLaunch, (void *exec, void *stream), , HANDLE(exec), HANDLE(stream))
+FUNCTION(cuGraphDestroy, (void *graph), , HANDLE(graph))
+FUNCTION(cuGraphExecDestroy, (void *exec), , HANDLE(exec))
 #endif

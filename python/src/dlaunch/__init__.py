@@ -11,6 +11,7 @@ found and loaded by the first call that needs it.
 
 from dlaunch._arguments import In, InOut, Out
 from dlaunch._array import DeviceArray
+from dlaunch._batch import Batch, batch
 from dlaunch._create import empty, from_dlpack, full, to_device, zeros
 from dlaunch._device import device
 from dlaunch._dtype import DataType
@@ -33,6 +34,7 @@ from dlaunch._errors import (
     UnsupportedError,
 )
 from dlaunch._event import Event
+from dlaunch._graph import Graph
 from dlaunch._kernel import Kernel
 from dlaunch._library import Library, link, load
 from dlaunch._managed import trace_origins
@@ -45,6 +47,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Batch",
     "ConfigError",
     "DataType",
     "Device",
@@ -55,6 +58,7 @@ __all__ = [
     "Event",
     "FaultError",
     "ForkedError",
+    "Graph",
     "HandleError",
     "ImageError",
     "In",
@@ -73,6 +77,7 @@ __all__ = [
     "TensorError",
     "UnsupportedError",
     "View",
+    "batch",
     "device",
     "devices",
     "drain",

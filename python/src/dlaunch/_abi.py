@@ -120,7 +120,9 @@ class dlaunch_driver_info_t(ctypes.Structure):
     ]
 
 
-dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stream = dlaunch_event = c_uint64
+dlaunch_library = dlaunch_kernel = dlaunch_tensor = dlaunch_array = dlaunch_stream = dlaunch_event = dlaunch_graph = (
+    c_uint64
+)
 
 DLAUNCH_LAZY = 1
 
@@ -240,6 +242,18 @@ class dlaunch_config(ctypes.Structure):
     ]
 
 
+class dlaunch_call(ctypes.Structure):
+    """One launch of several."""
+
+    _fields_ = [
+        ("kernel", dlaunch_kernel),
+        ("config", POINTER(dlaunch_config)),
+        ("args", POINTER(dlaunch_arg)),
+        ("num_args", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 DLAUNCH_STREAM_NON_BLOCKING = 1
 DLAUNCH_EVENT_BLOCKING, DLAUNCH_EVENT_NO_TIMING = 1, 2
 
@@ -278,6 +292,10 @@ STATUS_FUNCTIONS: dict[str, list[Any]] = {
     "dlaunch_launch": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(dlaunch_arg), c_uint32],
     "dlaunch_launch_tensors": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(c_void_p), c_uint32],
     "dlaunch_launch_managed": [dlaunch_kernel, POINTER(dlaunch_config), POINTER(c_void_p), c_uint32],
+    "dlaunch_launch_many": [POINTER(dlaunch_call), c_uint32, POINTER(c_uint32)],
+    "dlaunch_graph_create": [POINTER(dlaunch_call), c_uint32, POINTER(dlaunch_graph)],
+    "dlaunch_graph_launch": [dlaunch_graph, c_uint64],
+    "dlaunch_graph_close": [dlaunch_graph],
     "dlaunch_kernel_max_active_blocks": [dlaunch_kernel, c_int32, c_uint32, c_size_t, POINTER(c_int32)],
     "dlaunch_kernel_max_potential_block_size": [
         dlaunch_kernel,
@@ -350,10 +368,16 @@ def declare(library: ctypes.CDLL) -> None:
 def declare_python(library: ctypes.PyDLL) -> None:
     """Give their types to the functions that are called with the interpreter's lock held.
 
-    A NULL without an exception becomes a ValueError.
+    All but the first give None where the interpreter differs from what is known.
     """
+    library.dlaunch_python_ready.argtypes, library.dlaunch_python_ready.restype = [], c_int32
     function = library.dlaunch_python_callable
     function.argtypes = [dlaunch_kernel, POINTER(dlaunch_config), ctypes.py_object]
     function.restype = ctypes.py_object
+    function = library.dlaunch_python_batch
+    function.argtypes = [POINTER(dlaunch_call), c_uint32, ctypes.py_object, ctypes.py_object]
+    function.restype = ctypes.py_object
     function = library.dlaunch_python_capsule
     function.argtypes, function.restype = [c_void_p, ctypes.py_object, c_int32], ctypes.py_object
+    function = library.dlaunch_python_subscript
+    function.argtypes, function.restype = [ctypes.py_object, c_int64], ctypes.py_object

@@ -15,10 +15,9 @@ from dlaunch import _abi, _dtype, _recipes, _tensor, _torch
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
-from dlaunch._stream import native_stream, order
+from dlaunch._stream import FIRST_HANDLE, native_stream, order
 
 _COMPLEX_FORMATS = {"c32": "<ee", "c64": "<ff", "c128": "<dd"}
-_FIRST_HANDLE = 1 << 48  # a stream below is a driver's
 
 
 class Marked:
@@ -134,7 +133,7 @@ class Arguments:
             array._check_open()
             self._arrays.append(array)
         token = array.handle
-        is_handle = token == 0 or token >= _FIRST_HANDLE
+        is_handle = token == 0 or token >= FIRST_HANDLE
         arg.kind = _abi.DLAUNCH_ARG_HANDLE if is_handle else _abi.DLAUNCH_ARG_VERSIONED
         arg.value.u = token
 

@@ -1,169 +1,27 @@
-"""Kernels, and what launches them: a builtin of the library where it can be made, ctypes elsewhere."""
+"""Kernels."""
 
 from __future__ import annotations
 
 import ctypes
-import dataclasses
+import functools
 import pickle
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
-from dlaunch import _abi, _capture, _lib
-from dlaunch._arguments import Arguments, recipe_of
-from dlaunch._array import DeviceArray, handle_offset
-from dlaunch._attributes import Attributes, LaunchAttributes, launch_attributes
-from dlaunch._capture import Capture
-from dlaunch._errors import ArgumentError, ConfigError, HandleError, error_of
+from dlaunch import _binding, _lib
+from dlaunch._attributes import Attributes, launch_attributes
+from dlaunch._errors import ArgumentError, ConfigError, HandleError
 from dlaunch._foreign import address_of
+from dlaunch._launcher import Configuration, Entry, Held, Launcher, make_launcher
 from dlaunch._managed import Managed, refuse_copy
 from dlaunch._occupancy import Occupancy, Shared, bytes_of
-from dlaunch._parameter import Parameter, is_prototype, read_parameters
+from dlaunch._offsets import offset_of
+from dlaunch._parameter import Parameter, is_prototype
 from dlaunch._sizes import count as _count
 from dlaunch._sizes import sizes as _sizes
 from dlaunch._stream import device_number, stream_number
 
 _MOST_CONFIGURATIONS = 64  # that a kernel remembers
-
-Launcher = Callable[..., None]
-
-
-class _Entry(Managed):
-    """A kernel's handle. Launchers hold it, and not the Kernel, which remembers them."""
-
-    __slots__ = ("keep", "known", "name", "parameters", "passed")
-
-    _closer = "dlaunch_kernel_close"
-
-    def __init__(self, handle: int, name: str, prototype: str | None) -> None:
-        super().__init__(handle)
-        self.keep: object = None  # what it came from, which keeps its library
-        self.known: dict[tuple[int, int], int] = {}  # attributes that never change, by device and number
-        self.name = name
-        self.parameters = read_parameters(handle, prototype)
-        self.passed = tuple(p for p in self.parameters if not p.filled and not p.bound)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Configuration:
-    """All that a launch is but its arguments. Sizes are checked; stream is None where no one says which."""
-
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    stream: int | None
-    shared: int
-    cluster: tuple[int, int, int] | None
-    cooperative: bool
-    hold_gil: bool
-    sync: bool
-    empty_ok: bool
-    checks_pointers: bool
-    attributes: LaunchAttributes = ()
-    # The object that was given as stream: the launcher keeps it open.
-    keep: object = dataclasses.field(default=None, compare=False)
-
-    def to_struct(self) -> _abi.dlaunch_config:
-        """Give the C struct: a launch without blocks or threads is one of a grid of 0, which still checks."""
-        flags = _abi.DLAUNCH_COOPERATIVE if self.cooperative else 0
-        if self.checks_pointers:
-            flags |= _abi.DLAUNCH_CHECK_POINTERS
-        grid, block = self.grid, self.block
-        if self.empty_ok:
-            flags |= _abi.DLAUNCH_ZERO_GRID_OK
-            if 0 in grid + block:
-                grid, block = (0, 1, 1), (block[0] or 1, block[1] or 1, block[2] or 1)
-        config = _abi.dlaunch_config(ctypes.sizeof(_abi.dlaunch_config), grid, block)
-        config.cluster[:] = self.cluster or (0, 0, 0)
-        config.shared_bytes, config.flags, config.stream = self.shared, flags, self.stream or 0
-        if self.attributes:  # the struct keeps the array
-            items = [
-                _abi.dlaunch_attribute(number, 0, (ctypes.c_uint8 * 64)(*value)) for number, value in self.attributes
-            ]
-            config.attributes = (_abi.dlaunch_attribute * len(items))(*items)
-            config.num_attributes = len(items)
-        return config
-
-
-@dataclasses.dataclass(frozen=True)
-class _Held:
-    """What a kernel and its launchers keep alive: the Library, for what is bound to its symbols, and what is bound."""
-
-    library: Managed | None
-    captures: tuple[Capture, ...] = ()
-
-    def stream_owner(self) -> Capture | None:
-        """Give the first GPU tensor whose package says on which stream it works."""
-        return next((c for c in self.captures if c.stream_owner is not None), None)
-
-
-class _Plain:
-    """Launches through ctypes: what the builtin calls for all that it leaves, and what stands in for it."""
-
-    __slots__ = ("_config", "_configuration", "_entry", "_held", "_library", "_stream_owner")
-
-    def __init__(self, entry: _Entry, configuration: _Configuration, held: _Held) -> None:
-        self._entry, self._configuration, self._held = entry, configuration, held
-        self._stream_owner = held.stream_owner() if configuration.stream is None else None
-        self._config = configuration.to_struct()
-        self._library = _lib.loaded()
-
-    def __call__(self, *values: Any) -> None:
-        self._library.slow_calls["sync" if self._configuration.sync else "no builtin"] += 1
-        self._launch(values)
-
-    def leave(self, values: tuple[Any, ...], reason: str) -> None:
-        """Go on where the builtin stopped, before the driver was asked."""
-        self._library.slow_calls[reason] += 1
-        self._launch(values)
-
-    def _launch(self, values: tuple[Any, ...]) -> None:
-        entry, given = self._entry, self._configuration.stream
-        if entry.closed:
-            raise HandleError(f'dlaunch_launch: kernel "{entry.name}" is closed')
-        if self._stream_owner is not None:
-            given = self._stream_owner.current_stream()
-        arguments = Arguments(values, entry.passed, entry.name, given, self._configuration.sync)
-        config = self._config
-        stream = arguments.stream or 0
-        if stream != config.stream:
-            config = _abi.dlaunch_config.from_buffer_copy(config)
-            config.stream = stream
-        _lib.call("dlaunch_launch", entry.handle, ctypes.byref(config), arguments.array, len(values))
-        if arguments.has_copies:
-            _lib.call("dlaunch_stream_synchronize", stream)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "what launches a dlaunch Kernel cannot be pickled or copied; pickle the Kernel, and configure there"
-        )
-
-
-def _raise_error(status: int, driver_code: int, argument: int, message: str) -> NoReturn:
-    """Raise what the library reported to the builtin."""
-    raise error_of(status, driver_code, argument, message)
-
-
-def _launcher(entry: _Entry, configuration: _Configuration, held: _Held) -> Launcher:
-    """Make what launches a kernel with one configuration."""
-    plain = _Plain(entry, configuration, held)
-    owner = plain._stream_owner
-    library = _lib.loaded()
-    if library.python is None or not library.makes_builtins or configuration.sync or configuration.attributes:
-        return plain
-    support = (
-        plain.leave,
-        _raise_error,
-        recipe_of,
-        DeviceArray,
-        handle_offset(),
-        configuration.stream is None,
-        configuration.hold_gil,
-        *(owner.stream_owner if owner is not None and owner.stream_owner is not None else (None, 0)),
-    )
-    try:
-        made: Launcher = library.python.dlaunch_python_callable(entry.handle, plain._config, support)
-    except ValueError:  # NULL: this interpreter lacks something
-        return plain
-    return made
 
 
 class Kernel:
@@ -173,19 +31,22 @@ class Kernel:
     TensorError, ConfigError, HandleError (closed), FaultError and DriverError.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_by_key")  # C reads _by_key
+
     def __init__(self, handle: int, text: str, default_name: str = "", library: Managed | None = None) -> None:
         """Own a handle that dlaunch_kernel_get gave for this name or prototype of a Library."""
         given = text.strip() if is_prototype(text) else None
         name = text if given is None else _name_of(given) or default_name
         self._prototype = given or _lib.read_text("dlaunch_kernel_prototype", handle) or None
         self._text = text
-        self._held = _Held(library)
-        self._own(_Entry(handle, name, self._prototype))
+        self._held = Held(library)
+        self._own(Entry(handle, name, self._prototype))
 
-    def _own(self, entry: _Entry) -> None:
+    def _own(self, entry: Entry) -> None:
+        _speed_up_subscripts()
         self._entry = entry
         self._by_key: dict[tuple[Any, ...], Launcher] = {}
-        self._by_configuration: dict[_Configuration, Launcher] = {}
+        self._by_configuration: dict[Configuration, Launcher] = {}
 
     @classmethod
     def from_driver(cls, handle: Any, prototype: str | None = None) -> Kernel:
@@ -261,7 +122,7 @@ class Kernel:
         self._by_key.clear()  # the launchers keep streams
         self._by_configuration.clear()
         self._entry.close()
-        self._held = _Held(self._held.library)
+        self._held = Held(self._held.library)
 
     def __enter__(self) -> Kernel:
         """Give this object."""
@@ -273,13 +134,13 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the library's image and the name or prototype; PicklingError if memory of this process is bound."""
-        captures = self._held.captures
-        _capture.refuse_pickling(self, captures)
+        bindings = self._held.bindings
+        _binding.refuse_pickling(self, bindings)
         if self.closed:
             raise pickle.PicklingError(f"{self!r} cannot be pickled any more")
         if self._held.library is None:
             raise pickle.PicklingError(f"{self!r} cannot be pickled: it is of no image that this package has loaded")
-        return _again, (self._held.library, self._text, {c.index: c.value for c in captures})
+        return _again, (self._held.library, self._text, {b.index: b.value for b in bindings})
 
     __copy__ = __deepcopy__ = refuse_copy
 
@@ -289,10 +150,10 @@ class Kernel:
         of = f" with {', '.join(bound)} bound" if bound else ""
         return f"<dlaunch.Kernel {self._prototype or self.name}{of}{', closed' if self.closed else ''}>"
 
-    # ---- capturing
+    # ---- binding
 
     def bind(self, /, *leading: Any, **by_name: Any) -> Kernel:
-        """Capture: give a kernel in which these parameters are fixed, and which is launched without them.
+        """Give a kernel in which these parameters are fixed, and which is launched without them.
 
         leading: values for the first parameters that are passed; by_name: for others. A device array's address, shape
         and strides are fixed, its contents are not: what is written there later is seen, and kernels may write to it.
@@ -307,22 +168,22 @@ class Kernel:
 
     def _bound(self, values: list[tuple[Parameter, Any]]) -> Kernel:
         entry = self._entry
-        captures = [_capture.of_parameter(value, parameter, entry.name) for parameter, value in values]
-        captures.sort(key=lambda c: c.is_frozen)  # copies go to the device of the others
+        bindings = [_binding.of_parameter(value, parameter, entry.name) for parameter, value in values]
+        bindings.sort(key=lambda b: b.is_frozen)  # copies go to the device of the others
         handle = entry.handle
-        for capture in captures:
+        for binding in bindings:
             former, out = handle, ctypes.c_uint64()
             try:
-                _lib.call("dlaunch_kernel_bind", former, capture.index, capture.array, ctypes.byref(out))
+                _lib.call("dlaunch_kernel_bind", former, binding.index, binding.array, ctypes.byref(out))
             finally:
                 if former != entry.handle:
                     _lib.call("dlaunch_kernel_close", former)
             handle = out.value
-            capture.freeze()
+            binding.freeze()
         made = Kernel.__new__(Kernel)
         made._text, made._prototype = self._text, self._prototype
-        made._held = _Held(self._held.library, (*self._held.captures, *captures))
-        made._own(_Entry(handle, entry.name, self._prototype))
+        made._held = Held(self._held.library, (*self._held.bindings, *bindings))
+        made._own(Entry(handle, entry.name, self._prototype))
         return made
 
     # ---- launching
@@ -386,7 +247,7 @@ class Kernel:
         """
         if check not in (None, "pointers"):
             raise ArgumentError(f"check is {check!r}; 'pointers' or None is wanted")
-        configuration = _Configuration(
+        configuration = Configuration(
             _sizes("grid", grid, empty_ok),
             _sizes("block", block, empty_ok),
             None if stream is None else stream_number(stream),
@@ -402,7 +263,7 @@ class Kernel:
         )
         found = self._by_configuration.get(configuration)
         if found is None:
-            found = _launcher(self._entry, configuration, self._held)
+            found = make_launcher(self._entry, configuration, self._held)
             _remember(self._by_configuration, configuration, found)
         return found
 
@@ -458,7 +319,7 @@ def _again(library: Any, text: str, bound: dict[int, Any]) -> Kernel:
         return kernel._bound([(kernel.parameters[index], value) for index, value in bound.items()])
 
 
-def _by_parameter(entry: _Entry, leading: tuple[Any, ...], by_name: dict[str, Any]) -> list[tuple[Parameter, Any]]:
+def _by_parameter(entry: Entry, leading: tuple[Any, ...], by_name: dict[str, Any]) -> list[tuple[Parameter, Any]]:
     """Say which parameter each value is for."""
     subject = f'bind: kernel "{entry.name}"'
     names = [p.name for p in entry.passed]
@@ -485,6 +346,21 @@ def _by_parameter(entry: _Entry, leading: tuple[Any, ...], by_name: dict[str, An
             f"{subject}: nothing to bind; give values for some of {', '.join(names) or 'no parameters'}"
         )
     return found
+
+
+@functools.cache
+def _speed_up_subscripts() -> None:
+    """Let C find what kernel[grid, block] gives, where it can be found where the class keeps it."""
+    library = _lib.loaded()
+    marks: list[tuple[Kernel, dict[Any, Any]]] = [(Kernel.__new__(Kernel), {}) for _ in range(3)]
+    for kernel, mark in marks:
+        kernel._by_key = mark
+    at = offset_of([kernel for kernel, _ in marks], lambda kernel: id(kernel._by_key))
+    if library.python is None or not library.makes_builtins or at < 0:
+        return
+    made = library.python.dlaunch_python_subscript(Kernel, at)
+    if made is not None:
+        Kernel.__getitem__ = made  # type: ignore[method-assign]
 
 
 def _is_exact(item: Any) -> bool:

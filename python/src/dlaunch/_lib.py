@@ -57,7 +57,7 @@ def _python_functions(path: str) -> ctypes.PyDLL | None:
         return None
     library = ctypes.PyDLL(path)
     _abi.declare_python(library)
-    return library
+    return library if library.dlaunch_python_ready() else None
 
 
 _lock = threading.Lock()

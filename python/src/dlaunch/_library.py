@@ -11,7 +11,7 @@ from typing import Any
 
 from dlaunch import _abi, _lib
 from dlaunch._array import DeviceArray
-from dlaunch._capture import Capture, refuse_pickling
+from dlaunch._binding import Binding, refuse_pickling
 from dlaunch._create import view_of_memory
 from dlaunch._errors import ArgumentError, MissingFileError, NotFoundError
 from dlaunch._image import Image
@@ -26,7 +26,7 @@ class Library(Managed):
     Kernels and views of its symbols keep it loaded; it may be closed before them.
     """
 
-    __slots__ = ("_captures", "_kernels", "_label", "_recipe", "log")
+    __slots__ = ("_bindings", "_kernels", "_label", "_recipe", "log")
 
     _closer = "dlaunch_library_close"
 
@@ -35,7 +35,7 @@ class Library(Managed):
         super().__init__(handle)
         self._label, self._recipe = label, recipe
         self.log = log
-        self._captures: dict[tuple[str, int], Capture] = {}
+        self._bindings: dict[tuple[str, int], Binding] = {}
         self._kernels: list[str] | None = None
 
     @property
@@ -84,7 +84,7 @@ class Library(Managed):
         return self.kernel(name_or_prototype)
 
     def bind(self, **by_name: Any) -> None:
-        """Capture for all kernels of this: write where arrays are into symbols of these names.
+        """Bind for all kernels of this: write where arrays are into symbols of these names.
 
         Each is a pointer (`__device__ float *table;`) or a dlaunch::view<T, rank>, as its size tells, and of the
         array's device; its earlier work is waited for. The library keeps the array, also for its kernels, until the
@@ -93,17 +93,17 @@ class Library(Managed):
         """
         for name, value in by_name.items():
             place = f'symbol "{name}"'
-            capture = Capture(value, place, f"dlaunch_library_bind: {place}")
-            _lib.call("dlaunch_library_bind", self._handle, _lib.encode("name", name), capture.array)
-            capture.freeze()
+            binding = Binding(value, place, f"dlaunch_library_bind: {place}")
+            _lib.call("dlaunch_library_bind", self._handle, _lib.encode("name", name), binding.array)
+            binding.freeze()
             if value is None:  # of all devices
-                self._captures = {at: c for at, c in self._captures.items() if at[0] != name}
+                self._bindings = {at: c for at, c in self._bindings.items() if at[0] != name}
             else:
-                self._captures[name, capture.device] = capture
+                self._bindings[name, binding.device] = binding
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the image, also of a closed library whose kernels are open; PicklingError if a symbol is bound."""
-        refuse_pickling(self, self._captures.values())
+        refuse_pickling(self, self._bindings.values())
         images = [image.loaded() for image in self._recipe.images]
         return _made, (dataclasses.replace(self._recipe, images=images),)
 

@@ -71,7 +71,7 @@ class Managed:
 
         Then the library is only told, for DLAUNCH_LEAK, that the interpreter has let this go.
         """
-        if sys is None:
+        if sys is None or not getattr(self, "_owned", None):
             return
         try:
             if sys.is_finalizing() and not _lib.loaded().counts_leaks:

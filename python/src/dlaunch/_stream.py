@@ -13,7 +13,7 @@ from dlaunch._managed import Managed
 if TYPE_CHECKING:
     from dlaunch._event import Event
 
-_FIRST_HANDLE = 1 << 48  # numbers from here on are dlaunch's handles
+FIRST_HANDLE = 1 << 48  # numbers from here on are dlaunch's handles; a driver's stream is below
 
 
 class Stream(Managed):
@@ -57,7 +57,7 @@ class Stream(Managed):
         if isinstance(stream, Stream):
             return stream
         number = stream_number(stream)
-        if number >= _FIRST_HANDLE:
+        if number >= FIRST_HANDLE:
             raise ArgumentError(f"dlaunch: stream is {number}, which is no CUstream; keep the dlaunch.Stream instead")
         made = cls.__new__(cls)
         made._handle = made._native = number
@@ -146,9 +146,6 @@ class Stream(Managed):
         return f"<dlaunch.Stream on device {self._device}{', closed' if self.closed else ''}>"
 
 
-_FIRST_HANDLE = 1 << 48  # a stream below is a driver's
-
-
 def device_number(device: SupportsInt) -> int:
     """Check a device number."""
     try:
@@ -204,7 +201,7 @@ def stream_or_legacy(stream: Any) -> int:
 
 def native_stream(stream: int) -> int:
     """Give the driver's number of a stream."""
-    if stream < _FIRST_HANDLE:
+    if stream < FIRST_HANDLE:
         return stream
     out = ctypes.c_uint64()
     _lib.call("dlaunch_stream_native", stream, ctypes.byref(out))
@@ -213,7 +210,7 @@ def native_stream(stream: int) -> int:
 
 def dlpack_stream(stream: Any) -> int:
     """Check the stream that a consumer gives to __dlpack__. ArgumentError for 0, which could be two streams."""
-    if isinstance(stream, bool) or not isinstance(stream, int) or stream == 0 or not -1 <= stream < _FIRST_HANDLE:
+    if isinstance(stream, bool) or not isinstance(stream, int) or stream == 0 or not -1 <= stream < FIRST_HANDLE:
         raise ArgumentError(
             f"__dlpack__: stream is {stream!r}; None, 1 (legacy default), 2 (per-thread default), "
             "a cudaStream_t as an int, or -1 for no order is wanted"

@@ -16,6 +16,7 @@ from dlaunch._errors import TensorError
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
 LEGACY = 1  # the legacy default stream, as __dlpack__ counts; 0 is not allowed there
 _MOST_AXES = 64  # as the executor has room for
+_IMMUTABLE = ("jax", "jaxlib", "pyarrow")  # which their structs do not all say
 UNORDERED = -1  # likewise: the producer waits for nothing
 
 
@@ -86,6 +87,11 @@ class BorrowedTensor:
     def is_read_only(self) -> bool:
         """Whether the memory may not be written."""
         return bool(self.struct.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY)
+
+    def set_strides(self, strides: Sequence[int]) -> None:
+        """Correct the strides, in elements."""
+        self.strides = (ctypes.c_int64 * len(strides))(*strides)
+        self.struct.dl_tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
 
     def element_strides(self) -> tuple[int, ...]:
         """Give the strides in elements, C order's where there are none."""
@@ -194,6 +200,14 @@ def current_stream(value: Any, device: int) -> int | None:
     return _exchange_stream(_ExchangeAPI.from_address(address), device) if address else _producer_stream(value, device)
 
 
+def stream_source(value: Any, device: int) -> Callable[[], int | None] | None:
+    """Give what tells current_stream from now on, at less cost; None where there is no such thing."""
+    address = exchange_api(type(value))
+    if address:
+        return functools.partial(_exchange_stream, _ExchangeAPI.from_address(address), device)
+    return None if _producer_stream(value, device) is None else functools.partial(_producer_stream, value, device)
+
+
 # ---- __dlpack__
 
 _CAPSULES = (b"dltensor_versioned", b"dltensor")
@@ -225,6 +239,8 @@ def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> Borrow
         keywords["stream"] = UNORDERED if stream is not None else (launch_stream or LEGACY)
         if ordered:
             keywords["stream"] = (stream if launch_stream is None else launch_stream) or LEGACY
+        if keywords["stream"] == UNORDERED and _package_of(value) in ("jax", "jaxlib"):
+            keywords["stream"] = LEGACY  # JAX 0.11 takes -1 for the address of a stream
     with _producer_device(value, device_type, device_id):
         capsule = _call_dlpack(_exporter(value), keywords)
     for name in _CAPSULES:
@@ -242,8 +258,11 @@ def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> Borrow
         versioned = _abi.DLManagedTensorVersioned.from_address(address)
         borrowed = copy_of(versioned.dl_tensor, versioned.flags, capsule)
     borrowed.stream = None if ordered and launch_stream is not None else stream
-    if type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):  # immutable, which its struct does not say
+    if _package_of(value) in _IMMUTABLE and not getattr(value, "is_mutable", False):
         borrowed.struct.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(value, cupy.ndarray):  # CuPy 14.2 divides negative strides as if they were not
+        borrowed.set_strides([s // value.itemsize for s in value.strides])
     return borrowed
 
 

@@ -1,7 +1,9 @@
 package launch_test
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,8 +20,14 @@ type fakeGraph struct {
 	nodes   []string      // what was done on the stream, launches aside: with how many before
 	before  uint64
 
-	asks, creates, retains driver.Result
-	ends                   bool // the capture ends when its graph is asked for
+	owners   int             // graphs and what was instantiated from them
+	replayed []driver.Stream // on which each was launched
+	inside   atomic.Int32    // threads in a launch
+	overlaps bool            // there were two at once
+
+	asks, creates, retains                   driver.Result
+	begins, finishes, instantiates, launches driver.Result
+	ends                                     bool // the capture ends when its graph is asked for
 }
 
 type userObject struct {
@@ -45,6 +53,10 @@ func (g *fakeGraph) endCapture() {
 // destroy ends the graph and what was instantiated from it.
 func (g *fakeGraph) destroy(t *testing.T) {
 	t.Helper()
+	require.True(t, g.endObjects())
+}
+
+func (g *fakeGraph) endObjects() bool {
 	g.mu.Lock()
 	var ended []*userObject
 	for i, o := range g.objects {
@@ -54,9 +66,11 @@ func (g *fakeGraph) destroy(t *testing.T) {
 		}
 	}
 	g.mu.Unlock()
+	all := true
 	for _, o := range ended {
-		require.True(t, exectest.Destroy(o.destroy, o.data))
+		all = exectest.Destroy(o.destroy, o.data) && all
 	}
+	return all
 }
 
 // retained counts what the graph holds.
@@ -92,6 +106,68 @@ func (g *fakeGraph) of(s driver.Stream) (driver.Graph, driver.Result) {
 		return 0, g.asks
 	}
 	return theGraph, driver.ResultSuccess
+}
+
+const theExec = 0xa000
+
+func (g *fakeGraph) begin(s driver.Stream, mode int32) driver.Result {
+	const relaxed = 2
+	if mode != relaxed {
+		return driver.ResultInvalidValue
+	}
+	if g.begins == driver.ResultSuccess {
+		g.stream, g.before, g.owners = s, exectest.Launches(), g.owners+1
+		exectest.Capture(uint64(s), 1)
+	}
+	return g.begins
+}
+
+func (g *fakeGraph) finish(s driver.Stream) (driver.Graph, driver.Result) {
+	if !g.captures(s) {
+		return 0, driver.ResultInvalidValue
+	}
+	g.endCapture()
+	if g.finishes != driver.ResultSuccess {
+		g.letGo()
+		return 0, g.finishes
+	}
+	return theGraph, driver.ResultSuccess
+}
+
+func (g *fakeGraph) instantiate(of driver.Graph) (driver.GraphExec, driver.Result) {
+	if of != theGraph || g.instantiates != driver.ResultSuccess {
+		return 0, max(g.instantiates, driver.ResultInvalidValue)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.owners++
+	return theExec, driver.ResultSuccess
+}
+
+func (g *fakeGraph) launch(x driver.GraphExec, s driver.Stream) driver.Result {
+	if x != theExec {
+		return driver.ResultInvalidValue
+	}
+	overlaps := g.inside.Add(1) > 1
+	runtime.Gosched()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.overlaps = g.overlaps || overlaps
+	g.replayed = append(g.replayed, s)
+	g.inside.Add(-1)
+	return g.launches
+}
+
+// letGo ends one of the graph's owners, and with the last what it holds.
+func (g *fakeGraph) letGo() driver.Result {
+	g.mu.Lock()
+	g.owners--
+	owners := g.owners
+	g.mu.Unlock()
+	if owners == 0 && !g.endObjects() {
+		return driver.ResultUnknown
+	}
+	return driver.ResultSuccess
 }
 
 func (g *fakeGraph) create(data, destroy uintptr) (driver.UserObject, driver.Result) {

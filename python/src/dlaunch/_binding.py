@@ -15,7 +15,7 @@ from dlaunch._parameter import Parameter
 _ADDRESS_BYTES = 8
 
 
-class Capture:
+class Binding:
     """One value that is bound: as C takes it, and what must live as long as it is bound."""
 
     __slots__ = ("_parameter", "array", "device", "is_frozen", "keep", "label", "place", "stream_owner", "value")
@@ -86,17 +86,17 @@ def _is_on_device(tensor: _tensor.BorrowedTensor) -> bool:
     return tensor.device[0] == _abi.kDLCUDAHost or _memory.is_device(tensor)
 
 
-def of_parameter(value: Any, parameter: Parameter, kernel: str) -> Capture:
+def of_parameter(value: Any, parameter: Parameter, kernel: str) -> Binding:
     """Convert a value for a kernel's parameter."""
     place = f"parameter {parameter.index}{in_brackets(parameter)}"
-    return Capture(value, place, f'dlaunch_kernel_bind: kernel "{kernel}", {place}', parameter)
+    return Binding(value, place, f'dlaunch_kernel_bind: kernel "{kernel}", {place}', parameter)
 
 
-def refuse_pickling(what: object, captures: Iterable[Capture]) -> None:
+def refuse_pickling(what: object, bindings: Iterable[Binding]) -> None:
     """Raise PicklingError if one of them is memory of this process."""
-    for capture in captures:
-        if not capture.is_portable:
+    for binding in bindings:
+        if not binding.is_portable:
             raise pickle.PicklingError(
-                f"{what!r} cannot be pickled: {capture.place} is bound to {capture.label}, and memory of this process "
+                f"{what!r} cannot be pickled: {binding.place} is bound to {binding.label}, and memory of this process "
                 "means nothing in another; pickle what it was before binding, and bind there, or pass it as an argument"
             )

@@ -123,7 +123,7 @@ def test_leading_and_again(saxpy: dlaunch.Kernel) -> None:
         np.testing.assert_array_equal(y.copy_to_host(), 12 * X)
 
 
-def test_contents_are_not_captured(saxpy: dlaunch.Kernel) -> None:
+def test_contents_are_not_fixed(saxpy: dlaunch.Kernel) -> None:
     with dlaunch.to_device(X) as x, dlaunch.zeros(100, "f32") as y, saxpy.bind(1.0, x, y) as bound:
         launch = bound[4, 32]
         launch()
@@ -376,7 +376,7 @@ class Copying(Owner):
         return capsule
 
 
-def test_copies_are_not_captured(saxpy: dlaunch.Kernel) -> None:
+def test_copies_are_not_bound(saxpy: dlaunch.Kernel) -> None:
     with pytest.raises(dlaunch.TensorError, match=r"parameter 1 \(x\): the __dlpack__ of Copying gave a copy"):
         saxpy.bind(x=Copying(dlaunch.to_device(X)))
 

@@ -1,19 +1,40 @@
 // Package main is the C surface of dlaunch: gate.c has the public names, const
-// and the attention check; exports.go one thin body for each; guard.go turns
-// errors and panics into statuses. It opens the driver and hands it to launch.
+// and the attention check; export_*.go, a file for each chapter of dlaunch.h, have one
+// thin body for each, C types in, one call, a status out; guard.go turns errors and
+// panics into statuses. It opens the driver and hands it to launch.
 package main
+
+/*
+#include "exit.h"
+*/
+import "C"
 
 import (
 	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
-	"dlaunch/internal/exec"
 	"dlaunch/internal/sim"
-	"dlaunch/internal/status"
 	"dlaunch/launch"
 )
 
 // engine is the library: the one object that outlives a call.
 var engine = newEngine()
+
+// newEngine also begins what DLAUNCH_LOG and DLAUNCH_LEAK ask for. It comes when the
+// library is loaded, where no call could answer for a value that is none.
+func newEngine() *launch.Engine {
+	e := launch.New(openDriver, giveBack)
+	if err := e.Log(C.GoString(C.dl_log_setting())); err != nil {
+		launch.Complain(err.Error())
+	}
+	mode, err := launch.ParseLeakMode(C.GoString(C.dl_leak_setting()))
+	if err != nil {
+		launch.Complain(err.Error())
+	}
+	if mode != launch.LeaksIgnored {
+		C.dl_look_for_leaks_at_exit(mode == launch.LeaksFail)
+	}
+	return e
+}
 
 // openDriver chooses as DLAUNCH_DRIVER says.
 func openDriver() (launch.Driver, error) {
@@ -45,28 +66,6 @@ func openDriver() (launch.Driver, error) {
 	opened.Checks, err = chosenChecks(checks)
 	opened.NoLateLoads = noLateLoads
 	return opened, err
-}
-
-// chosenChecks reads DLAUNCH_CHECK: what every launch checks beyond the usual.
-func chosenChecks(text string) (uint32, error) {
-	switch text {
-	case "":
-		return 0, nil
-	case "pointers":
-		return exec.CheckPointers, nil
-	}
-	return 0, status.Errorf(status.NoDriver, "DLAUNCH_CHECK is %q; pointers, or nothing, is wanted", text)
-}
-
-// refusesLateLoads reads DLAUNCH_CAPTURE_LOAD.
-func refusesLateLoads(given string) (bool, error) {
-	switch given {
-	case "", "allow":
-		return false, nil
-	case "error":
-		return true, nil
-	}
-	return false, status.Errorf(status.NoDriver, "DLAUNCH_CAPTURE_LOAD is %q; allow or error is wanted", given)
 }
 
 func main() {}

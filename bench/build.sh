@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Compiles what the benchmarks load, for a libdlaunch.so that will lie in a folder
+# beside theirs, or above it.
+#
+#   bench/build.sh FOLDER
+set -eu
+cd "$(dirname "$0")/.."
+to=$1
+tvm=$(.venv/bin/python -m tvm_ffi.config --includedir)
+tvm_library=$(.venv/bin/python -m tvm_ffi.config --libdir)
+mkdir -p "$to"
+gcc -O2 -fPIC -c -Iinclude bench/burst.c -o "$to/burst.o"
+g++ -std=c++17 -O2 -shared -fPIC -Iinclude bench/burst.cpp "$to/burst.o" -o "$to/libburst.so" \
+  -Lbuild -ldlaunch -Wl,-rpath,'$ORIGIN/../build:$ORIGIN/..' -pthread
+rm "$to/burst.o"
+gcc -O2 -shared -fPIC -I"$tvm" bench/burst_tvm.c -o "$to/libburst_tvm.so" -L"$tvm_library" -ltvm_ffi

@@ -1,0 +1,64 @@
+/*
+ * kernel[grid, block]: the launcher that a Kernel remembers for a key, found in C,
+ * since Python's own way there takes as long as a launch. All that is not a tuple of
+ * two ints which is known already goes on to Kernel._look_up.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "dlaunch.h"
+#include "python.h"
+
+enum { METH_O = 0x0008 };
+
+/* Of the process: interpreters share these types, and where objects keep things. */
+static struct {
+  const dl_python *py;
+  int64_t known_at;   /* in a Kernel, of its dictionary of launchers */
+  size_t type_offset; /* in every object, of its type */
+} of;
+
+static PyObject *object_at(PyObject *object, int64_t offset) { return *(PyObject **)((char *)object + offset); }
+
+static PyObject *type_of(PyObject *object) { return object_at(object, (int64_t)of.type_offset); }
+
+/* 1 is equal to True and 1.0 as a key, and those are to be refused. */
+static bool is_plain(PyObject *key) {
+  const dl_python *py = of.py;
+  return type_of(key) == py->PyTuple_Type && py->PyTuple_Size(key) == 2 &&
+         type_of(py->PyTuple_GetItem(key, 0)) == py->PyLong_Type &&
+         type_of(py->PyTuple_GetItem(key, 1)) == py->PyLong_Type;
+}
+
+static PyObject *subscript(PyObject *kernel, PyObject *key) {
+  const dl_python *py = of.py;
+  PyObject *known = object_at(kernel, of.known_at);
+  if (known != NULL && is_plain(key)) {
+    PyObject *found = py->PyDict_GetItemWithError(known, key);
+    if (found != NULL) {
+      py->Py_IncRef(found);
+      return found;
+    }
+    py->PyErr_Clear();
+  }
+  PyObject *look_up = py->PyObject_GetAttrString(kernel, "_look_up");
+  if (look_up == NULL) return NULL;
+  PyObject *found = py->PyObject_CallFunctionObjArgs(look_up, key, NULL);
+  py->Py_DecRef(look_up);
+  return found;
+}
+
+void *dlaunch_python_subscript(void *kernel_type, int64_t known_at) {
+  static PyMethodDef definition = {
+      "__getitem__", subscript, METH_O,
+      "Give what launches with (grid, block), (grid, block, stream) or (grid, block, stream, shared).\n\n"
+      "grid counts blocks and block counts threads, each an int or a tuple of up to three; shared counts bytes. The\n"
+      "result is remembered: `f = kernel[grid, block]` in front of a loop makes launches cheaper still."};
+  const dl_python *py = dl_find_python();
+  size_t type_offset;
+  if (py == NULL || known_at <= 0 || !dl_find_type_offset(py, &type_offset)) return py != NULL ? dl_none(py) : NULL;
+  of.py = py;
+  of.known_at = known_at;
+  of.type_offset = type_offset;
+  return py->PyDescr_NewMethod(kernel_type, &definition);
+}
