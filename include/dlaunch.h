@@ -403,7 +403,7 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
 
 /* dlaunch_library_global_name gives the symbol of variable `index`; past the end
  * is DLAUNCH_ERROR_NOT_FOUND. DLAUNCH_ERROR_UNSUPPORTED if a part of the image is
- * compressed, so that nobody can list them: the driver finds them by name only. */
+ * LTO IR, so that nobody can list them: the driver finds them by name only. */
 dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
                                            size_t *needed, dlaunch_error *err);
 

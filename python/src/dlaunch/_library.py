@@ -58,7 +58,7 @@ class Library(Managed):
     def globals(self) -> Mapping[str, DeviceArray]:
         """Its __device__ and __constant__ variables by name, each a view of bytes (uint8) on device 0.
 
-        NotFoundError if there is none of a name. Listing them is an UnsupportedError where the image is compressed.
+        NotFoundError if there is none of a name. Listing them is an UnsupportedError where the image has LTO IR.
         """
         return _Globals(self)
 
