@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import dlaunch
-from dlaunch import _abi, _dtype, _tensor
+from dlaunch import _abi, _dtype
+from dlaunch._capsule import capsule_pointer
 
 SAXPY = "saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)"
 
@@ -371,7 +372,7 @@ class Copying(Owner):
 
     def __dlpack__(self, **keywords: Any) -> Any:
         capsule = self.array.__dlpack__(**keywords)
-        address = _tensor.capsule_pointer(capsule, b"dltensor_versioned")
+        address = capsule_pointer(capsule, b"dltensor_versioned")
         _abi.DLManagedTensorVersioned.from_address(address).flags |= _abi.DLPACK_FLAG_BITMASK_IS_COPIED
         return capsule
 

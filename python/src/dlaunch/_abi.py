@@ -72,6 +72,26 @@ class DLManagedTensorVersioned(ctypes.Structure):
     ]
 
 
+class DLPackExchangeAPIHeader(ctypes.Structure):
+    """What every version of the exchange API begins with."""
+
+
+DLPackExchangeAPIHeader._fields_ = [("version", DLPackVersion), ("prev_api", POINTER(DLPackExchangeAPIHeader))]
+
+
+class DLPackExchangeAPI(ctypes.Structure):
+    """DLPack's C functions for tensors of one Python type."""
+
+    _fields_ = [
+        ("header", DLPackExchangeAPIHeader),
+        ("managed_tensor_allocator", c_void_p),
+        ("managed_tensor_from_py_object_no_sync", c_void_p),
+        ("managed_tensor_to_py_object_no_sync", c_void_p),
+        ("dltensor_from_py_object_no_sync", c_void_p),
+        ("current_work_stream", c_void_p),
+    ]
+
+
 DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION = 1, 3
 DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_FLAG_BITMASK_IS_COPIED = 1, 2
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _abi, _dtype, _recipes, _tensor, _torch
+from dlaunch import _abi, _dtype, _exchange, _recipes, _tensor, _torch
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, Error, TensorError
 from dlaunch._parameter import Parameter
@@ -154,7 +154,7 @@ class Arguments:
 
     def _settle_stream(self, value: Any, borrowed: _tensor.BorrowedTensor) -> None:
         """The first GPU tensor says where the launch goes, if the caller does not."""
-        by_interface = borrowed.keep is value and _tensor.exchange_api(type(value)) == 0
+        by_interface = borrowed.keep is value and _exchange.api_of(type(value)) == 0
         if self.stream is None:
             if borrowed.stream is not None:
                 self.stream = borrowed.stream
@@ -302,7 +302,7 @@ RECIPE_SLOW, RECIPE_INT, RECIPE_FLOAT, RECIPE_TRUTH = 0, 1, 2, 3
 
 def recipe_of(cls: type) -> int | tuple[Any, ...]:
     """Say how the builtin converts objects of exactly this type; asked once a type."""
-    address = _tensor.exchange_api(cls)
+    address = _exchange.api_of(cls)
     if address:
         shims = _torch.shims_of(cls)
         return address if shims is None else (address, shims)

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 
 from dlaunch import _export, _lib, _tensor
+from dlaunch._capsule import capsule_pointer
 from dlaunch._managed import Managed
 
 _NAME, _USED = b"dltensor_versioned", b"used_dltensor_versioned"  # of a capsule, before and after it is consumed
@@ -22,7 +23,7 @@ class ImportedTensor(Managed):
     def __init__(self, borrowed: _tensor.BorrowedTensor) -> None:
         """Take over the description of a tensor, and what it keeps alive."""
         capsule, out = _export.capsule_of_view(None, borrowed, True), ctypes.c_uint64()
-        address = _tensor.capsule_pointer(capsule, _NAME)
+        address = capsule_pointer(capsule, _NAME)
         _set_name()(capsule, _USED)
         _lib.call("dlaunch_tensor_import_versioned", address, ctypes.byref(out))  # consumes it, whatever comes of it
         super().__init__(out.value)

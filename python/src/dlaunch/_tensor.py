@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
-from dlaunch import _abi, _dtype
+from dlaunch import _abi, _dtype, _exchange
 from dlaunch._buffer import Buffer, is_buffer
+from dlaunch._capsule import capsule_pointer
 from dlaunch._errors import TensorError
 
 _VERSION = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
@@ -133,99 +134,31 @@ def copy_of(tensor: _abi.DLTensor, flags: int, keep: object) -> BorrowedTensor:
     )
 
 
-# ---- DLPack's C exchange API
-
-
-class _ExchangeHeader(ctypes.Structure):
-    pass
-
-
-_ExchangeHeader._fields_ = [("version", _abi.DLPackVersion), ("prev_api", ctypes.POINTER(_ExchangeHeader))]
-
-
-class _ExchangeAPI(ctypes.Structure):
-    _fields_ = [
-        ("header", _ExchangeHeader),
-        ("managed_tensor_allocator", ctypes.c_void_p),
-        ("managed_tensor_from_py_object_no_sync", ctypes.c_void_p),
-        ("managed_tensor_to_py_object_no_sync", ctypes.c_void_p),
-        ("dltensor_from_py_object_no_sync", ctypes.c_void_p),
-        ("current_work_stream", ctypes.c_void_p),
-    ]
-
-
-def exchange_api(cls: type) -> int:
-    """Give the address of a type's DLPackExchangeAPI of major version 1, 0 where it has none that we can use."""
-    if not hasattr(ctypes, "pythonapi"):
-        return 0
-    found = getattr(cls, "__dlpack_c_exchange_api__", None)
-    if found is None:
-        found = getattr(cls, "__c_dlpack_exchange_api__", None)
-    address = found if isinstance(found, int) else capsule_pointer(found, b"dlpack_exchange_api")
-    header = ctypes.cast(ctypes.c_void_p(address), ctypes.POINTER(_ExchangeHeader))
-    while header and header.contents.version.major != _abi.DLPACK_MAJOR_VERSION:
-        header = header.contents.prev_api
-    if not header:
-        return 0
-    address = ctypes.cast(header, ctypes.c_void_p).value or 0
-    # The borrowing function may be missing; then the public protocol serves.
-    return address if _ExchangeAPI.from_address(address).dltensor_from_py_object_no_sync else 0
-
-
 def _from_exchange(value: Any, address: int) -> BorrowedTensor:
-    api = _ExchangeAPI.from_address(address)
-    read = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_abi.DLTensor))
-    tensor = _abi.DLTensor()
-    if read(api.dltensor_from_py_object_no_sync)(value, ctypes.byref(tensor)) != 0:
-        raise TensorError("its DLPack exchange function failed without saying why")
-    borrowed = copy_of(tensor, 0, value)
+    borrowed = copy_of(_exchange.read(value, address), 0, value)
     device_type, device_id = borrowed.device
     if device_type == _abi.kDLCUDA:
-        borrowed.stream = _exchange_stream(api, device_id)
+        borrowed.stream = _exchange.current_stream(address, device_id)
     return borrowed
-
-
-def _exchange_stream(api: _ExchangeAPI, device: int) -> int | None:
-    if not api.current_work_stream:
-        return None
-    ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
-    stream = ctypes.c_void_p()
-    failed = ask(api.current_work_stream)(_abi.kDLCUDA, device, ctypes.byref(stream))
-    return None if failed else stream.value or 0
 
 
 def current_stream(value: Any, device: int) -> int | None:
     """Give the stream on which the package of a GPU tensor works now; None where there is no such thing."""
-    address = exchange_api(type(value))
-    return _exchange_stream(_ExchangeAPI.from_address(address), device) if address else _producer_stream(value, device)
+    address = _exchange.api_of(type(value))
+    return _exchange.current_stream(address, device) if address else _producer_stream(value, device)
 
 
 def stream_source(value: Any, device: int) -> Callable[[], int | None] | None:
     """Give what tells current_stream from now on, at less cost; None where there is no such thing."""
-    address = exchange_api(type(value))
+    address = _exchange.api_of(type(value))
     if address:
-        return functools.partial(_exchange_stream, _ExchangeAPI.from_address(address), device)
+        return functools.partial(_exchange.current_stream, address, device)
     return None if _producer_stream(value, device) is None else functools.partial(_producer_stream, value, device)
 
 
 # ---- __dlpack__
 
 _CAPSULES = (b"dltensor_versioned", b"dltensor")
-
-
-@functools.cache
-def _capsule_functions() -> tuple[Callable[..., int], Callable[..., int | None]]:
-    """PyCapsule_IsValid and PyCapsule_GetPointer, as functions of our own: ctypes.pythonapi's are everybody's."""
-    is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    api = ctypes.pythonapi
-    return is_valid(("PyCapsule_IsValid", api)), pointer(("PyCapsule_GetPointer", api))
-
-
-def capsule_pointer(capsule: object, name: bytes) -> int:
-    """Give what a capsule of that name holds; 0 if it is none."""
-    is_valid, pointer = _capsule_functions()
-    return pointer(capsule, name) or 0 if is_valid(capsule, name) else 0
 
 
 def _from_dlpack(value: Any, launch_stream: int | None, ordered: bool) -> BorrowedTensor:
@@ -369,7 +302,7 @@ def is_tensor(value: Any) -> bool:
     """Tell whether an object has one of the protocols."""
     if isinstance(value, type):
         return False
-    has_protocol = hasattr(value, "__dlpack__") or exchange_api(type(value)) != 0 or _has_cuda_interface(value)
+    has_protocol = hasattr(value, "__dlpack__") or _exchange.api_of(type(value)) != 0 or _has_cuda_interface(value)
     return has_protocol or is_buffer(value)
 
 
@@ -395,7 +328,7 @@ def read(value: Any, launch_stream: int | None = None, device: int = 0, *, order
     name = type(value).__name__
     try:
         _refuse_other_memory(value)
-        address = exchange_api(type(value))
+        address = _exchange.api_of(type(value))
         if address and not (ordered and hasattr(value, "__dlpack__")):
             return _from_exchange(value, address)
         numpy = sys.modules.get("numpy")
