@@ -130,12 +130,10 @@ static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
   return done;
 }
 
+/* True, too, with an exception set: the answer cannot be relied on. */
 static bool says(const dl_python *py, PyObject *object, const char *method) {
   PyObject *answer = py->PyObject_CallMethod(object, method, NULL);
-  if (answer == NULL) {
-    py->PyErr_Clear();
-    return false;
-  }
+  if (answer == NULL) return !dl_clear_exception(py);
   bool is = py->PyObject_IsTrue(answer) != 0;
   py->Py_DecRef(answer);
   return is;
@@ -223,12 +221,10 @@ static const known_type *remember(callable *c, PyObject *type, known_type known)
   return &c->types[c->num_types++];
 }
 
+/* True, too, with an exception set that is to end the call. */
 static bool has_attribute(const dl_python *py, PyObject *object, const char *name) {
   PyObject *found = py->PyObject_GetAttrString(object, name);
-  if (found == NULL) {
-    py->PyErr_Clear();
-    return false;
-  }
+  if (found == NULL) return !dl_clear_exception(py);
   py->Py_DecRef(found);
   return true;
 }
@@ -245,7 +241,7 @@ static bool learn_number(const callable *c, PyObject *type, PyObject *answer, kn
   known->recipe = EXCHANGE;
   known->api = (const DLPackExchangeAPI *)(uintptr_t)number;
   known->is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
-  return true;
+  return py->PyErr_Occurred() == NULL;
 }
 
 /* Asks Python how to convert a type: NULL, perhaps with an exception set. */
@@ -274,7 +270,7 @@ static const known_type *learn(callable *c, PyObject *type) {
 
 static PyObject *leave(const callable *c, PyObject *const *args, Py_ssize_t n, const char *reason) {
   const dl_python *py = c->py;
-  py->PyErr_Clear(); /* of a conversion: the other way will say it in its own words */
+  if (!dl_clear_exception(py)) return NULL; /* of a conversion: the other way says it in its own words */
   PyObject *values = py->PyTuple_New(n);
   if (values == NULL) return NULL;
   for (Py_ssize_t i = 0; i < n; i++) {
