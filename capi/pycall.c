@@ -86,12 +86,10 @@ static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
   return done;
 }
 
+/* True, too, with an exception set: the answer cannot be relied on. */
 static bool says(const dl_python *py, PyObject *object, const char *method) {
   PyObject *answer = py->PyObject_CallMethod(object, method, NULL);
-  if (answer == NULL) {
-    py->PyErr_Clear();
-    return false;
-  }
+  if (answer == NULL) return !dl_clear_exception(py);
   bool is = py->PyObject_IsTrue(answer) != 0;
   py->Py_DecRef(answer);
   return is;
@@ -156,7 +154,7 @@ static bool put_read(const known_type *known, DLTensor *tensor, dlaunch_arg *arg
 
 static PyObject *leave(const callable *c, PyObject *const *args, Py_ssize_t n, const char *reason) {
   const dl_python *py = c->py;
-  py->PyErr_Clear(); /* of a conversion: the other way will say it in its own words */
+  if (!dl_clear_exception(py)) return NULL; /* of a conversion: the other way says it in its own words */
   PyObject *values = py->PyTuple_New(n);
   if (values == NULL) return NULL;
   for (Py_ssize_t i = 0; i < n; i++) {

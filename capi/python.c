@@ -27,6 +27,7 @@ static void find_all(void) {
 #define X(name) all &= find(&found.name, #name);
   DL_PYTHON_OBJECTS(X)
 #undef X
+  all &= find(&found.PyExc_Exception, "PyExc_Exception");
   if (all) atomic_store_explicit(&usable, &found, memory_order_release);
 }
 
@@ -51,6 +52,12 @@ bool dl_find_type_offset(const dl_python *py, size_t *offset) {
   bool found = *(PyObject **)((char *)py->_Py_NoneStruct + *offset) == none_type;
   py->Py_DecRef(none_type);
   return found;
+}
+
+bool dl_clear_exception(const dl_python *py) {
+  if (py->PyErr_Occurred() != NULL && !py->PyErr_ExceptionMatches(*py->PyExc_Exception)) return false;
+  py->PyErr_Clear();
+  return true;
 }
 
 PyObject *dl_none(const dl_python *py) {

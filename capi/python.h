@@ -33,6 +33,7 @@ enum { METH_O = 0x0008, METH_FASTCALL = 0x0080 };
   X(PyGILState_Release, void, (int))                                                \
   X(PyErr_Clear, void, (void))                                                      \
   X(PyErr_Occurred, PyObject *, (void))                                             \
+  X(PyErr_ExceptionMatches, int, (PyObject *))                                      \
   X(PyErr_NoMemory, PyObject *, (void))                                             \
   X(PyObject_Type, PyObject *, (PyObject *))                                        \
   X(PyObject_IsTrue, int, (PyObject *))                                             \
@@ -78,6 +79,7 @@ typedef struct dl_python {
 #define X(name) PyObject *name;
   DL_PYTHON_OBJECTS(X)
 #undef X
+  PyObject **PyExc_Exception; /* where the class is */
 } dl_python;
 
 /* The interpreter of this process, or NULL where one of these is not found. */
@@ -87,6 +89,10 @@ const dl_python *dl_find_python(void);
  * CPython's says so, and it is checked on None. False, without an exception, where
  * it is not so. */
 bool dl_find_type_offset(const dl_python *py, size_t *offset);
+
+/* Clears the exception of something that will be tried another way. False for one that
+ * is no Exception (KeyboardInterrupt): it stays, and ends the call. */
+bool dl_clear_exception(const dl_python *py);
 
 /* A new reference to None, which is counted before Python 3.12. */
 PyObject *dl_none(const dl_python *py);

@@ -18,12 +18,10 @@ const known_type *dl_type_remember(callable *c, PyObject *type, known_type known
   return &c->types[c->num_types++];
 }
 
+/* True, too, with an exception set that is to end the call. */
 static bool has_attribute(const dl_python *py, PyObject *object, const char *name) {
   PyObject *found = py->PyObject_GetAttrString(object, name);
-  if (found == NULL) {
-    py->PyErr_Clear();
-    return false;
-  }
+  if (found == NULL) return !dl_clear_exception(py);
   py->Py_DecRef(found);
   return true;
 }
@@ -40,7 +38,7 @@ static bool learn_number(const callable *c, PyObject *type, PyObject *answer, kn
   known->recipe = EXCHANGE;
   known->api = (const DLPackExchangeAPI *)(uintptr_t)number;
   known->is_lazy = has_attribute(py, type, "is_conj") || has_attribute(py, type, "is_neg");
-  return true;
+  return py->PyErr_Occurred() == NULL;
 }
 
 const known_type *dl_type_learn(callable *c, PyObject *type) {

@@ -214,7 +214,7 @@ func (c *call) explainArgument(f exec.Fault) (status.Code, string) {
 	wanted := c.wanted(int(f.Argument))
 	switch f.Reason {
 	case exec.ArgumentFlags:
-		return status.Argument, fmt.Sprintf("flags has unknown bits (%#x); DLAUNCH_IN and DLAUNCH_OUT are known", f.Found)
+		return status.Argument, fmt.Sprintf("flags has unknown bits (%#x); DLAUNCH_IN, DLAUNCH_OUT and DLAUNCH_WHOLE are known", f.Found)
 	case exec.Kind:
 		given, known := kindNames[int64(a.Kind)]
 		if !known {

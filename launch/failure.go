@@ -18,8 +18,11 @@ type poison struct {
 // driverError words what a driver function answered.
 func driverError(function string, r driver.Result) *status.Error {
 	code := status.Driver
-	if r == driver.ResultOutOfMemory {
+	switch r {
+	case driver.ResultOutOfMemory:
 		code = status.Memory
+	case driver.ResultNotSupported: // also of a function that the driver lacks
+		code = status.Unsupported
 	}
 	err := status.Errorf(code, "%s: %s (%d): %s", function, r.Name(), int32(r), r.Text())
 	err.Driver = int32(r)

@@ -32,6 +32,7 @@ type fake struct {
 	set                 [][2]int32    // attributes and values that were set
 	sets                driver.Result // what setting answers
 	clusters            int32         // whether the devices launch them
+	lacksClusters       bool          // the driver's functions for their occupancy
 	old                 bool          // the driver cannot tell a CUkernel
 	tells               bool          // ... or tells an unloaded one from others
 	loaded              []driver.Function

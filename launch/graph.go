@@ -73,15 +73,15 @@ func (e *Engine) prepare(calls []Call) (int, error) {
 }
 
 func (e *Engine) deviceOf(of Call) (int, error) {
+	if of.Config == nil || uintptr(of.Config.StructSize) < unsafe.Sizeof(*of.Config) { // which a launch refuses
+		return 0, e.Launch(of.Kernel, of.Config, of.Args, exec.LaunchAgain(uint64(of.Kernel), of.Config, of.Args, nil, false))
+	}
 	entry, err := e.table.Acquire(of.Kernel, handles.Kernel)
 	if err != nil {
 		return 0, err
 	}
 	defer entry.Drop()
 	c := &call{engine: e, entry: entry, kernel: entry.Value.(*kernel), config: of.Config, args: of.Args}
-	if of.Config == nil || uintptr(of.Config.StructSize) < unsafe.Sizeof(*of.Config) {
-		return 0, c.explain(exec.LaunchAgain(uint64(of.Kernel), of.Config, of.Args, nil, false)) // which refuses it
-	}
 	defer c.leavePlace()
 	if err := c.findPlace(); err != nil {
 		return 0, err

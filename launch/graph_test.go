@@ -147,6 +147,11 @@ func TestGraphsThatCannotBeLaunched(t *testing.T) {
 	refused(t, e.LaunchGraph(g, 0), status.Fault, "cuGraphLaunch", "restart the process")
 	t.Cleanup(func() { exec.ClearAttention(exec.Poisoned) })
 	refused(t, e.LaunchGraph(g, 0), status.Fault, "poisoned")
+	for _, bad := range []*exec.Config{nil, {}} { // of which the executor says nothing then
+		calls[0].Config = bad
+		_, err = e.CreateGraph(calls)
+		refused(t, err, status.Fault, "call 0", "poisoned")
+	}
 	require.NoError(t, e.Close(g, handles.Graph))
 	require.Equal(t, 1, f.graph.owners, "nothing is done in a poisoned context")
 }

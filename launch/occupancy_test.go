@@ -26,6 +26,9 @@ func (f *fake) maxActiveBlocks(g driver.Function, block int32, shared uint64) (i
 
 // clustersOf looks at what it is given as the driver would.
 func (f *fake) clustersOf(_ driver.Function, config uintptr) (int32, driver.Result) {
+	if f.lacksClusters {
+		return 0, driver.ResultNotSupported
+	}
 	f.configured = wordsAt(uint64(config), 14)
 	f.cluster = wordsAt(uint64(f.configured[10])|uint64(f.configured[11])<<32, 5)
 	return 6, driver.ResultSuccess
@@ -115,6 +118,11 @@ func TestClusters(t *testing.T) {
 		require.Equal(t, []uint32{4, 0, 2, 1, 1}, f.cluster)
 	}
 	require.EqualValues(t, 60000, f.dynamic)
+	f.lacksClusters = true // a driver before 11.7
+	_, err = e.MaxClusterSize(k, 0, cfg)
+	se := refused(t, err, status.Unsupported, "cuOccupancyMaxPotentialClusterSize", "801")
+	require.EqualValues(t, driver.ResultNotSupported, se.Driver)
+	f.lacksClusters = false
 	cfg.Cluster = [3]uint32{3}
 	_, err = e.MaxActiveClusters(k, 0, cfg)
 	refused(t, err, status.Config, "grid.x is 4, which is no multiple of the cluster's 3")

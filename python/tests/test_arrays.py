@@ -46,15 +46,23 @@ def test_zeros_full_empty() -> None:
     with dlaunch.full(2, 1 + 2j, "c64") as d, dlaunch.full(2, b"\x80\x3f", "bf16") as e:
         np.testing.assert_array_equal(d.copy_to_host(), np.full(2, 1 + 2j, "c8"))
         assert e.copy_to_host().tobytes() == b"\x80\x3f\x80\x3f"
-    for value, dtype in ((300, "uint8"), (1.5, "i32"), ("x", "f32"), (1e6, "f16")):
+    of_bool = [(value, "bool") for value in ("x", 2, 0.5, [1])]
+    for value, dtype in ((300, "uint8"), (1.5, "i32"), ("x", "f32"), (1e6, "f16"), ("1+2j", "c64"), *of_bool):
         with pytest.raises(dlaunch.ArgumentError, match="full"):
             dlaunch.full(1, value, dtype)
 
 
 def test_shapes_that_are_none() -> None:
-    for shape in ((-1,), (2, -3), "ab", 1.5, (1.5,), None, (1 << 63,)):
+    for shape in ((-1,), (2, -3), (1 << 63,)):
         with pytest.raises(dlaunch.ArgumentError, match="shape"):
-            dlaunch.empty(shape, "f32")  # type: ignore[arg-type]
+            dlaunch.empty(shape, "f32")
+    with dlaunch.zeros(1, "f32") as a:
+        for none in ("ab", 1.5, (1.5,), None, True, (1, True), np.array([1.0]), {}.get):
+            for use in (lambda shape: dlaunch.empty(shape, "f32"), a.reshape):
+                with pytest.raises(dlaunch.ArgumentError, match="shape is .*; an int or a sequence of ints is wanted"):
+                    use(none)
+        for some in (np.int64(1), np.array([1, 1]), range(1, 2), [np.int8(1), 1]):
+            assert a.reshape(some).shape == dlaunch.empty(some, "f32").shape == np.zeros(1).reshape(some).shape
 
 
 def test_more_than_there_is() -> None:
@@ -263,9 +271,25 @@ def test_indices_that_are_none() -> None:
         for key in (2, -3, (0, 3), (0, 0, 0), (..., ...)):
             with pytest.raises(IndexError):
                 a[key]
-        for key in ("a", None, [0, 1], 1.0):
+        for key in ("a", None, [0, 1], 1.0, True, np.True_, (0, False)):  # a bool is a mask to NumPy
             with pytest.raises(dlaunch.ArgumentError, match="index"):
                 a[key]
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 8), (2, 2, 0), (0, 1, 0, 16)])
+def test_views_of_nothing_as_another_type(shape: tuple[int, ...]) -> None:
+    with dlaunch.empty(shape, "i16") as a:
+        for dtype in ("u1", "i8", "c16"):
+            assert a.view(np.dtype(dtype)).shape == np.empty(shape, "i2").view(dtype).shape
+
+
+def test_steps_along_one_element_do_not_matter() -> None:
+    source = np.arange(12, dtype="i4").reshape(3, 4)
+    with dlaunch.to_device(source) as a:
+        view, wanted = a[::3].reshape(1, 4)[:, :], source[::3]
+        np.testing.assert_array_equal(view.view("i64").copy_to_host(), wanted.view("i8"))
+        odd = a.reshape(4, 3)[::4, :2]  # steps by 12 elements, then by 3
+        np.testing.assert_array_equal(odd.view("i64").copy_to_host(), source.reshape(4, 3)[::4, :2].view("i8"))
 
 
 def test_reshape_and_view() -> None:
@@ -294,6 +318,10 @@ def test_reshape_and_view() -> None:
         ):
             with pytest.raises(dlaunch.TensorError, match="view: "):
                 refused()
+        with pytest.raises(dlaunch.TensorError, match=r"view: the address 0x\w+ is no multiple of the 8 of i64; copy"):
+            a[1:].reshape(-1)[:2].view("i64")
+        with a[1:3].copy() as aligned:
+            np.testing.assert_array_equal(aligned.view("i64").copy_to_host(), source[1:3].view("i8"))
         with pytest.raises(dlaunch.TensorError, match=r"reshape: .* has no view \[2, 4\]; copy\(\) it"):
             a.reshape(4, 3)[:, :2].reshape(2, 4)
 

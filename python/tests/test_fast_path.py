@@ -296,3 +296,57 @@ def test_subscripts_are_found_in_c(saxpy: dlaunch.Kernel) -> None:
         with pytest.raises((dlaunch.ConfigError, dlaunch.ArgumentError)):
             saxpy[key]  # type: ignore[index]
     assert saxpy[1, 32, None] is not None and saxpy[(1, 1), 32] is not None
+
+
+class Interrupting(ByCapsule):
+    """Is interrupted when it is first asked a question that torch's tensors answer."""
+
+    asked = 0
+
+    def is_neg(self) -> bool:
+        self.asked += 1
+        if self.asked == 1:
+            raise KeyboardInterrupt
+        return False
+
+
+class InterruptingType(type):
+    """The same when the class is first asked how its objects are read."""
+
+    asked = 0
+
+    @property
+    def __dlpack_c_exchange_api__(cls) -> Any:
+        InterruptingType.asked += 1
+        if InterruptingType.asked == 1:
+            raise KeyboardInterrupt
+        return ByCapsule.__dlpack_c_exchange_api__
+
+    @property
+    def is_neg(cls) -> Any:
+        InterruptingType.asked += 1
+        if InterruptingType.asked == 3:
+            raise KeyboardInterrupt
+        raise AttributeError("is_neg")
+
+
+class OfInterruptingType(ByInteger, metaclass=InterruptingType):
+    pass
+
+
+def test_interrupts_are_not_lost(saxpy: dlaunch.Kernel) -> None:
+    # What else goes wrong in the builtin is found again by the long way.
+    with dlaunch.full(1, 3, "f32") as x, dlaunch.zeros(1, "f32") as y:
+        launch = saxpy[1, 1]
+        tensor = Interrupting(x)
+        with pytest.raises(KeyboardInterrupt):
+            launch(2.0, tensor, y)
+        assert tensor.asked == 1 and y.copy_to_host().tolist() == [0]
+        launch(2.0, tensor, y)
+        assert y.copy_to_host().tolist() == [6]
+
+        for _ in range(2):  # by the exchange API's attribute, then by those of lazy tensors
+            with pytest.raises(KeyboardInterrupt):
+                launch(2.0, OfInterruptingType(x), y)
+        launch(2.0, OfInterruptingType(x), y)
+        assert y.copy_to_host().tolist() == [12]

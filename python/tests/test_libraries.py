@@ -95,6 +95,28 @@ def test_symbols_of_a_library_without_any(saxpy: dlaunch.Kernel, kernels: Path) 
             library.globals["hits"]
 
 
+def test_text_that_is_no_utf8(saxpy: dlaunch.Kernel, kernels: Path) -> None:
+    lone = "\udcff\ud800"
+    with dlaunch.load(kernels / "saxpy.ptx") as library:
+        for use in (
+            lambda: library[lone],
+            lambda: library.kernel(f"{lone}(a: f32)"),
+            lambda: library.globals[lone],
+            lambda: library.bind(**{lone: None}),
+            lambda: dlaunch.load(kernels / "saxpy.ptx", names={lone: "saxpy"}),
+            lambda: dlaunch.load(kernels / "saxpy.ptx", names={"f": lone}),
+            lambda: dlaunch.load(kernels / "saxpy.ptx", names={"f": b"\xff"}),
+            lambda: dlaunch.Kernel.from_driver(saxpy.driver_handle, f"{lone}()"),
+        ):
+            with pytest.raises(dlaunch.ArgumentError, match="has no UTF-8"):
+                use()
+        assert lone not in library.globals and "\0" not in library.globals
+    with pytest.raises(dlaunch.ImageError, match="begins with"):
+        dlaunch.load(f"// {lone}\n")
+    with dlaunch.load(f"// {lone}\n" + (kernels / "saxpy.ptx").read_text()) as library:
+        assert library.kernels == ["saxpy"]
+
+
 def test_errors_quote_the_line(kernels: Path) -> None:
     text = (kernels / "saxpy.ptx").read_text()
     with pytest.raises(dlaunch.ImageError, match=r"(?s)is for sm_75.*line 46.*frob\.rn\.f32"):

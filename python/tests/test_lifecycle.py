@@ -108,6 +108,40 @@ def test_the_current_device() -> None:
         dlaunch.device(-1)
 
 
+def test_threads_share_a_device_object(tmp_path: Path) -> None:
+    """Each leaves for what was current on its own thread, also if another one entered last."""
+    log = tmp_path / "log"
+    output_of(
+        f"""
+        import threading
+        import dlaunch
+        with dlaunch.load({SAXPY!r}) as library, library["saxpy"] as kernel:
+            shared, entered, left = dlaunch.device(1), threading.Event(), threading.Event()
+
+            def other():
+                with dlaunch.device(2):
+                    with shared:
+                        entered.set()
+                        left.wait()
+                    kernel[1, 1](1.0, 0, 0, 0)
+
+            with dlaunch.device(0):
+                thread = threading.Thread(target=other)
+                with shared:
+                    thread.start()
+                    entered.wait()
+                left.set()
+                thread.join()
+                kernel[1, 1](1.0, 0, 0, 0)
+        """,
+        DLAUNCH_DRIVER="sim",
+        DLAUNCH_SIM_DEVICES="3",
+        DLAUNCH_LOG=f"launch:json:{log}",
+    )
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["device"] for line in lines if line["event"] == "launch"] == [2, 0]
+
+
 def test_launches_on_the_current_device(tmp_path: Path) -> None:
     log = tmp_path / "log"
     output_of(

@@ -55,6 +55,17 @@ def test_without_a_prototype_and_with_numbers_bound(kernels: Path) -> None:
             third[1, 32](X.copy())
 
 
+def test_numbers_of_numpys_are_no_memory(kernels: Path) -> None:
+    with dlaunch.load(kernels / "saxpy.ptx") as library:
+        typed = library.kernel(SAXPY)
+        untyped = library.kernel("(a: b32, x: f32[n], y: inout f32[n], n: i32 = n)")
+    for kernel in (typed, untyped):
+        with kernel, kernel.bind(np.float32(2)) as bound, pickle.loads(pickle.dumps(bound)) as again:
+            y = np.ones_like(X)
+            again[1, 128](X, y)
+            np.testing.assert_array_equal(y, 2 * X + 1)
+
+
 def test_one_library_stays_one(kernels: Path, other_process: concurrent.futures.Executor) -> None:
     """Equal images are one library for what is pickled together, also when its library is closed here."""
     image = (kernels / "saxpy.ptx").read_bytes()

@@ -95,3 +95,21 @@ def test_a_launcher_keeps_its_stream(kernels: Path) -> None:
         launch = kernel.configure(1, 1, stream=dlaunch.Stream())
         gc.collect()
         launch(1.0, x, x, 1)
+
+
+class Answering:
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def __cuda_stream__(self) -> object:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 3, (), (0,), (0, None), (0, -1), (0, 1 << 64), (0, 1, 2), {0: 1}, "ab"], ids=repr
+)
+def test_protocols_that_say_no_stream(saxpy: dlaunch.Kernel, answer: object) -> None:
+    for use in (dlaunch.Stream.from_handle, lambda stream: saxpy[1, 8, stream]):
+        with pytest.raises(dlaunch.ArgumentError, match="dlaunch: stream is .*Answering.* is wanted"):
+            use(Answering(answer))
+    assert dlaunch.Stream.from_handle(Answering((0, 2))) == dlaunch.Stream.per_thread

@@ -271,12 +271,18 @@ class DeviceArray(Shaped):
         if old != new:
             if not shape or shape[-1] * old % new:
                 raise TensorError(f"view: {list(shape)} of {self._dtype} has no last axis that is whole in {kind}")
-            if strides[-1] != 1 and shape[-1] > 1 or any(s * old % new for s in strides[:-1]):
+            outer = zip(shape[:-1], strides[:-1], strict=True)
+            fits = (strides[-1] == 1 or shape[-1] == 1) and all(n == 1 or s * old % new == 0 for n, s in outer)
+            if 0 not in shape and not fits:
                 raise TensorError(
                     f"view: with these strides {list(shape)} of {self._dtype} is no array of {kind}; copy() it"
                 )
             shape[-1] = shape[-1] * old // new
             strides = [*(s * old // new for s in strides[:-1]), 1]
+        if self.size and self.ptr % kind.alignment:
+            raise TensorError(
+                f"view: the address {self.ptr:#x} is no multiple of the {kind.alignment} of {kind}; copy() it"
+            )
         return self._viewed(kind, shape, strides, 0)
 
     def _viewed(self, dtype: DataType, shape: Sequence[int], strides: Sequence[int], offset: int) -> DeviceArray:

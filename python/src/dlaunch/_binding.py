@@ -59,7 +59,7 @@ class Binding:
     def is_portable(self) -> bool:
         """Whether the value means the same in another process: a number that is none of memory's, or a null."""
         kind, parameter = self.array[0].kind, self._parameter
-        if kind in (_abi.DLAUNCH_ARG_INT, _abi.DLAUNCH_ARG_UINT):
+        if kind in (_abi.DLAUNCH_ARG_INT, _abi.DLAUNCH_ARG_UINT, _abi.DLAUNCH_ARG_BYTES):
             return parameter is not None and (
                 parameter.size < _ADDRESS_BYTES or _dtype.named(parameter.type) is not None
             )

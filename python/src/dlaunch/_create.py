@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +10,12 @@ from dlaunch import _abi, _dtype, _lib, _strided, _tensor
 from dlaunch._array import DeviceArray
 from dlaunch._errors import ArgumentError, TensorError
 from dlaunch._host import host_contents
+from dlaunch._sizes import wholes
 from dlaunch._stream import device_number, native_stream, stream_or_legacy
 
 
 def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
-    try:
-        items = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
-    except TypeError:
-        raise ArgumentError(f"shape is {shape!r}; an int or a sequence of ints is wanted") from None
+    items = tuple(wholes("shape", shape))
     for axis, extent in enumerate(items):
         if not 0 <= extent < 1 << 63:
             raise ArgumentError(f"shape is {items}: axis {axis} is {extent}; 0 or more, below 2**63, is wanted")

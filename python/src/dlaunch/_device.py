@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 from dlaunch import _lib
 from dlaunch._stream import device_number
+
+
+class _Here(threading.local):
+    """What was current on this thread, where other threads may use the same object."""
+
+    def __init__(self) -> None:
+        self.former: list[int] = []
 
 
 class device:
@@ -16,23 +24,23 @@ class device:
     be nested. What has a device= takes that, 0 by default, and not the current one.
     """
 
-    __slots__ = ("_former", "index")
+    __slots__ = ("_here", "index")
 
     def __init__(self, index: int) -> None:
         """Choose a device; nothing is done before the `with`."""
         self.index = device_number(index)
-        self._former: list[int] = []
+        self._here = _Here()
 
     def __enter__(self) -> device:
         """Make the device current."""
         former = ctypes.c_uint64()
         _lib.call_driver("dlaunch_device_enter", self.index, ctypes.byref(former))
-        self._former.append(former.value)
+        self._here.former.append(former.value)
         return self
 
     def __exit__(self, *unused: object) -> None:
         """Make current what was."""
-        _lib.call("dlaunch_device_leave", self._former.pop())
+        _lib.call("dlaunch_device_leave", self._here.former.pop())
 
     def __repr__(self) -> str:
         """Show the number."""

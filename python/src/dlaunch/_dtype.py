@@ -75,6 +75,11 @@ class DataType:
         return (self.bits * self.lanes + 7) // 8
 
     @property
+    def alignment(self) -> int:
+        """What addresses of elements are multiples of, as kernels want them."""
+        return self.itemsize if self.itemsize in (2, 4, 8, 16) else 1
+
+    @property
     def str(self) -> _Text:
         """NumPy's spelling, as '<f4'; that of raw bytes, '|V2', where NumPy has none."""
         kind = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}.get(self.code)
@@ -237,6 +242,8 @@ def item(function: str, value: Any, dtype: DataType) -> bytes:
     numpy_dtype = dtype.numpy()
     letter = "e" if dtype.name == "f16" else dtype.format
     try:
+        if isinstance(value, str) or (dtype.name == "bool" and value not in (False, True)):
+            raise ValueError("a bool is False or True" if dtype.name == "bool" else "text is no number")
         if dtype.name in ("c64", "c128"):
             number = complex(value)
             return struct.pack("<ff" if dtype.name == "c64" else "<dd", number.real, number.imag)

@@ -24,7 +24,7 @@ class Image:
         self.data = b""
         self._mark: tuple[int, ...] | None = None
         if isinstance(given, str) and ("\n" in given or given.lstrip().startswith((".version", "//"))):
-            self.data, self.label = given.encode(), "PTX text"
+            self.data, self.label = given.encode("utf-8", "surrogatepass"), "PTX text"
         elif isinstance(given, str | os.PathLike):
             _lib.loaded()  # a library of ours that is missing is not the file that was asked for
             self.path, self.label = os.path.abspath(os.fsencode(given)), os.fsdecode(given)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from dlaunch import _tensor
 from dlaunch._errors import ArgumentError, TensorError
+from dlaunch._sizes import whole, wholes
 
 
 def indexed(key: Any, shape: Sequence[int], strides: Sequence[int]) -> tuple[list[int], list[int], int]:
@@ -34,19 +34,18 @@ def indexed(key: Any, shape: Sequence[int], strides: Sequence[int]) -> tuple[lis
             new_shape.append(count)
             new_strides.append(step * stride)
             continue
-        try:
-            index = operator.index(item)
-        except TypeError:
-            raise ArgumentError(f"index {item!r} of axis {axis}: an int, a slice or ... is wanted") from None
+        index = whole(item)
+        if index is None:
+            raise ArgumentError(f"index {item!r} of axis {axis}: an int, a slice or ... is wanted")
         if not -extent <= index < extent:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with {extent} elements")
         offset += (index + extent if index < 0 else index) * stride
     return new_shape, new_strides, offset
 
 
-def reshaped(shape: int | Sequence[int], size: int) -> tuple[int, ...]:
+def reshaped(shape: Any, size: int) -> tuple[int, ...]:
     """Check a shape for that many elements, and fill in its -1."""
-    extents = [shape] if isinstance(shape, int) else list(shape)
+    extents = wholes("reshape: shape", shape)
     rest = math.prod(e for e in extents if e != -1)
     if extents.count(-1) == 1 and rest > 0 and size % rest == 0:
         extents[extents.index(-1)] = size // rest

@@ -170,4 +170,7 @@ def encode(what: str, text: str) -> bytes:
         raise ArgumentError(f"dlaunch: {what} is of type {type(text).__name__}, a str is wanted")
     if "\0" in text:
         raise ArgumentError(f"dlaunch: {what} {text!r} has a NUL in it")
-    return text.encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError as cause:
+        raise ArgumentError(f"dlaunch: {what} {text!r} has no UTF-8: {cause.reason}") from cause

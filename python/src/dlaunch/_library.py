@@ -156,7 +156,7 @@ class _Globals(Mapping[str, DeviceArray]):
             return False
         try:
             self[name]
-        except NotFoundError:
+        except (ArgumentError, NotFoundError):  # no name, or that of nothing
             return False
         return True
 
@@ -190,7 +190,8 @@ def link(images: Iterable[Any], *, names: Mapping[str, str] | None = None, lazy:
     The driver links; LTO IR takes nvJitLink (pip install nvidia-nvjitlink, or nvidia-nvjitlink-cu12 for a driver of
     CUDA 12): UnsupportedError where that is not there. ImageError carries the linker's log.
     """
-    if isinstance(images, str | bytes | bytearray | memoryview | os.PathLike):
+    one = isinstance(images, str | bytes | bytearray | memoryview | os.PathLike)
+    if one or not isinstance(images, Iterable):
         raise ArgumentError(f"link: one image ({type(images).__name__}) given; a list of them is wanted")
     return _made(_Recipe(True, [Image("link", image) for image in images], _own(names), lazy, jit))
 

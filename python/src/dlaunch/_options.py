@@ -114,7 +114,7 @@ def _names(what: str, names: Mapping[str, str]) -> Any:
     pairs = (_abi.dlaunch_name * len(names))()
     for pair, (name, symbol) in zip(pairs, names.items(), strict=True):
         if isinstance(symbol, bytes):
-            symbol = symbol.decode()
+            symbol = symbol.decode("utf-8", "surrogateescape")  # which encode refuses
         pair.name, pair.symbol = _lib.encode("a name", name), _lib.encode("a symbol", symbol)
     return pairs
 

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
-from dlaunch._errors import ConfigError
+from dlaunch._errors import ArgumentError, ConfigError
+
+
+def whole(item: Any) -> int | None:
+    """Give an int; None for what is none, as a bool, which NumPy takes for a mask."""
+    if isinstance(item, bool):
+        return None
+    try:
+        return operator.index(item)
+    except TypeError:
+        return None
+
+
+def wholes(what: str, given: Any) -> list[int]:
+    """Give the ints of a shape, which is an int or several: ArgumentError for anything else."""
+    items = [given] if whole(given) is not None or not isinstance(given, Iterable) else list(given)
+    found = [number for number in map(whole, items) if number is not None]
+    if len(found) < len(items):
+        raise ArgumentError(f"{what} is {given!r}; an int or a sequence of ints is wanted")
+    return found
 
 
 def count(what: str, value: Any) -> int:

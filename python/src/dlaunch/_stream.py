@@ -181,7 +181,7 @@ def stream_number(stream: Any) -> int:
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
         found = protocol() if callable(protocol) else protocol
-        found = found[1]
+        found = found[1] if isinstance(found, (tuple, list)) and len(found) == 2 else None
     elif not isinstance(stream, int):
         found = getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
     try:
