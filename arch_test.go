@@ -28,7 +28,8 @@ var mayImport = map[string][]string{
 	"internal/ptx":           {"internal/status"},
 	"internal/sim":           {"internal/driver", "internal/ptx", "internal/status"},
 	"internal/status":        {},
-	"launch":                 {"launch/prototype", "launch/spelling", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/status"},
+	"internal/unpack":        {},
+	"launch":                 {"launch/prototype", "launch/spelling", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/status", "internal/unpack"},
 	"launch/prototype":       {"launch/spelling", "dlpack", "internal/status"},
 	"launch/spelling":        {},
 }

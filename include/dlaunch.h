@@ -403,7 +403,7 @@ dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, c
 
 /* dlaunch_library_global_name gives the symbol of variable `index`; past the end
  * is DLAUNCH_ERROR_NOT_FOUND. DLAUNCH_ERROR_UNSUPPORTED if a part of the image is
- * compressed, so that nobody can list them: the driver finds them by name only. */
+ * LTO IR, so that nobody can list them: the driver finds them by name only. */
 dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
                                            size_t *needed, dlaunch_error *err);
 
@@ -421,7 +421,7 @@ dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err
  * text     borrowed. `saxpy`, or a prototype, which says what the driver cannot
  *          know and is checked against the kernel here and at every launch:
  *
- *            saxpy(a: f32, x: f32[n], y: inout f32[n], n: i64 = n)
+ *            saxpy(a: f32, x: f32[n], y: inout f32[n], n: i32 = n)
  *
  *          Types are bool i8...i64 u8...u64 f16 bf16 f32 f64 c64 c128, b8...b64
  *          for any type of that width, `any`, `ptr`, and bytes(size, align) for a

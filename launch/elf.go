@@ -3,27 +3,53 @@ package launch
 import (
 	"bytes"
 	"encoding/binary"
-
-	"dlaunch/internal/status"
+	"slices"
 )
 
 var elfMagic = []byte("\x7fELF")
 
-// What is read of the ELF format; CUDA's own are of cubins.
+// What is read of the ELF format.
 const (
-	elfHeaderBytes = 64
-	relocatable    = 1   // ET_REL
-	executable     = 2   // ET_EXEC
-	machineCUDA    = 190 // EM_CUDA
+	elfHeaderBytes     = 64
+	sectionHeaderBytes = 64
+	segmentBytes       = 56
+	symbolBytes        = 24
 
-	sectionSymbols    = 2 // SHT_SYMTAB
+	relocatable = 1   // ET_REL
+	executable  = 2   // ET_EXEC
+	machineCUDA = 190 // EM_CUDA
+
+	firstReserved    = 0xff00 // SHN_LORESERVE: such a symbol is of no section
+	manySections     = 0xffff // SHN_XINDEX: the first section's header has the number
+	symbolObject     = 1      // STT_OBJECT
+	symbolFunction   = 2      // STT_FUNC
+	symbolCUDAObject = 13     // what ptxas makes of variables that are linked later
+	symbolIsKernel   = 0x10   // STO_CUDA_ENTRY, in st_other
+)
+
+// Kinds of sections; from 0x70000000 on CUDA's own, in cubins.
+const (
+	sectionUnused     = 0
+	sectionContent    = 1 // SHT_PROGBITS
+	sectionSymbols    = 2
+	sectionTexts      = 3
+	sectionAddend     = 4 // SHT_RELA, relocations of 24 bytes
+	sectionNote       = 7
 	sectionNothing    = 8 // SHT_NOBITS
-	symbolBytes       = 24
-	firstReserved     = 0xff00 // SHN_LORESERVE: such a symbol is of no section
-	symbolObject      = 1      // STT_OBJECT
-	symbolCUDAObject  = 13     // what ptxas makes of variables that are linked later
-	sectionRelocation = 9      // SHT_REL, entries of 16 bytes
-	sectionAddend     = 4      // SHT_RELA, of 24
+	sectionRelocation = 9 // SHT_REL, of 16
+	sectionInfo       = 0x70000000
+	sectionCalls      = 0x70000001
+	sectionPrototypes = 0x70000002
+	sectionGlobal     = 0x70000007 // like sectionNothing
+	sectionInitial    = 0x70000008
+	sectionShared     = 0x7000000a // like sectionNothing
+	sectionReserved   = 0x70000015 // like sectionNothing
+	sectionConstant0  = 0x70000064 // of bank 0; the other banks' follow
+	sectionCompat     = 0x70000086
+
+	// ofMercury is a flag of the second form that code has from sm_100 on, whose
+	// sections share bytes with others.
+	ofMercury = 0x10000000
 )
 
 func elfType(image []byte) uint16    { return binary.LittleEndian.Uint16(image[16:]) }
@@ -34,121 +60,64 @@ func isHostObject(image []byte) bool {
 	return len(image) >= elfHeaderBytes && bytes.HasPrefix(image, elfMagic) && elfMachine(image) != machineCUDA && elfType(image) == relocatable
 }
 
-// examineELF checks that the section and program tables, and all that they point
-// to, lie within the image.
-func examineELF(what string, image []byte) error {
-	if len(image) < elfHeaderBytes {
-		return truncated(what, len(image), elfHeaderBytes)
-	}
-	const class64, littleEndian = 2, 1
-	if image[4] != class64 || image[5] != littleEndian {
-		return status.Errorf(status.Image, "the image is an ELF file, but not a 64-bit little-endian one, as cubins are")
-	}
-	if machine := elfMachine(image); machine != machineCUDA && !isHostObject(image) {
-		return status.Errorf(status.Image, "the image is an ELF file for machine %d; a cubin has %d (EM_CUDA): is it a host library?", machine, machineCUDA)
-	}
-	word := binary.LittleEndian
-	for _, table := range []struct {
-		at, each, count uint64
-		offset, size    uint64 // of those fields in an entry
-		holdsNothing    uint32 // the type whose size is not in the file
-	}{
-		{word.Uint64(image[40:]), uint64(word.Uint16(image[58:])), uint64(word.Uint16(image[60:])), 24, 32, sectionNothing},
-		{word.Uint64(image[32:]), uint64(word.Uint16(image[54:])), uint64(word.Uint16(image[56:])), 8, 32, 0}, // segments: file size
-	} {
-		end := table.at + table.each*table.count
-		if end < table.at || end > uint64(len(image)) {
-			return truncated(what, len(image), end)
-		}
-		if table.count > 0 && table.each < table.size+8 {
-			return status.Errorf(status.Image, "the %s's headers are %d bytes each; at least %d are wanted", what, table.each, table.size+8)
-		}
-		for i := range table.count {
-			entry := image[table.at+i*table.each:]
-			typeAt := 4
-			if table.offset == 8 {
-				typeAt = 0
-			}
-			offset, size := word.Uint64(entry[table.offset:]), word.Uint64(entry[table.size:])
-			if t := word.Uint32(entry[typeAt:]); t == table.holdsNothing {
-				continue
-			}
-			if offset+size < offset || offset+size > uint64(len(image)) {
-				return truncated(what, len(image), offset+size)
-			}
-		}
-	}
-	return examineTables(what, elfSections(image))
-}
-
-// examineTables checks what symbols and relocations point to.
-func examineTables(what string, sections []section) error {
-	damaged := func(in section, points string) error {
-		return status.Errorf(status.Image, "the %s is damaged: %s in its section %q points outside", what, points, in.name)
-	}
-	for _, s := range sections {
-		switch s.kind {
-		case sectionSymbols:
-			if uint64(s.link) >= uint64(len(sections)) || !endsInNUL(sections[s.link].bytes) {
-				return damaged(s, "the table of names")
-			}
-			names := uint64(len(sections[s.link].bytes))
-			for symbols := s.bytes; len(symbols) >= symbolBytes; symbols = symbols[symbolBytes:] {
-				name, index := binary.LittleEndian.Uint32(symbols), binary.LittleEndian.Uint16(symbols[6:])
-				if uint64(name) >= names || int(index) >= len(sections) && index < firstReserved {
-					return damaged(s, "a symbol")
-				}
-			}
-		case sectionRelocation, sectionAddend:
-			each := map[uint32]int{sectionRelocation: 16, sectionAddend: 24}[s.kind]
-			if uint64(s.link) >= uint64(len(sections)) || uint64(s.info) >= uint64(len(sections)) {
-				return damaged(s, "the section")
-			}
-			symbols, room := uint64(len(sections[s.link].bytes)/symbolBytes), sections[s.info].size
-			for entries := s.bytes; len(entries) >= each; entries = entries[each:] {
-				at, symbol := binary.LittleEndian.Uint64(entries), binary.LittleEndian.Uint64(entries[8:])>>32
-				if symbol >= symbols || at-sections[s.info].address >= room {
-					return damaged(s, "a relocation")
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func endsInNUL(text []byte) bool { return len(text) > 0 && text[len(text)-1] == 0 }
-
 type section struct {
 	name             string
 	kind, link, info uint32
+	flags            uint64
 	address          uint64 // 0 in what compilers make
-	size             uint64
+	offset, size     uint64
+	align, each      uint64
 	bytes            []byte // none where they are not within the image
 }
 
-func elfSections(image []byte) []section {
-	const headerBytes = 64
+// inFile says whether a section has its bytes in the file.
+func (s *section) inFile() bool {
+	return !slices.Contains([]uint32{sectionUnused, sectionNothing, sectionGlobal, sectionShared, sectionReserved}, s.kind)
+}
+
+// sectionTable tells where the section headers are, and which of them has the names.
+func sectionTable(image []byte) (at, count uint64, names uint32) {
 	word := binary.LittleEndian
-	if len(image) < elfHeaderBytes {
+	at, count, names = word.Uint64(image[40:]), uint64(word.Uint16(image[60:])), uint32(word.Uint16(image[62:]))
+	if first, whole := within(image, at, sectionHeaderBytes); whole && at > 0 {
+		if count == 0 {
+			count = word.Uint64(first[32:])
+		}
+		if names == manySections {
+			names = word.Uint32(first[40:])
+		}
+	}
+	return at, count, names
+}
+
+func elfSections(image []byte) []section {
+	word := binary.LittleEndian
+	if len(image) < elfHeaderBytes || word.Uint16(image[58:]) != sectionHeaderBytes {
 		return nil
 	}
-	each, count := uint64(word.Uint16(image[58:])), uint64(word.Uint16(image[60:]))
-	table, whole := within(image, word.Uint64(image[40:]), each*count)
-	if !whole || each < headerBytes {
+	at, count, namesAt := sectionTable(image)
+	if count > uint64(len(image))/sectionHeaderBytes {
 		return nil
 	}
-	sections, names := make([]section, 0, count), []uint32{}
-	for ; len(table) > 0; table = table[each:] {
-		content, _ := within(image, word.Uint64(table[24:]), word.Uint64(table[32:]))
-		sections = append(sections, section{
-			kind: word.Uint32(table[4:]), link: word.Uint32(table[40:]), info: word.Uint32(table[44:]),
-			address: word.Uint64(table[16:]), size: word.Uint64(table[32:]), bytes: content,
-		})
-		names = append(names, word.Uint32(table))
+	table, whole := within(image, at, sectionHeaderBytes*count)
+	if !whole {
+		return nil
 	}
-	if at := int(word.Uint16(image[62:])); at < len(sections) {
+	sections, names := make([]section, 0, count), make([]uint32, 0, count)
+	for ; len(table) > 0; table = table[sectionHeaderBytes:] {
+		s := section{
+			kind: word.Uint32(table[4:]), flags: word.Uint64(table[8:]), address: word.Uint64(table[16:]),
+			offset: word.Uint64(table[24:]), size: word.Uint64(table[32:]), link: word.Uint32(table[40:]), info: word.Uint32(table[44:]),
+			align: word.Uint64(table[48:]), each: word.Uint64(table[56:]),
+		}
+		if s.kind != sectionNothing {
+			s.bytes, _ = within(image, s.offset, s.size)
+		}
+		sections, names = append(sections, s), append(names, word.Uint32(table))
+	}
+	if uint64(namesAt) < count {
 		for i := range sections {
-			sections[i].name = textAt(sections[at].bytes, names[i])
+			sections[i].name = textAt(sections[namesAt].bytes, names[i])
 		}
 	}
 	return sections

@@ -11,9 +11,9 @@ import (
 )
 
 // blame says which of the caller's arguments an error is about.
-func blame(err error, index int) error {
+func (c *call) blame(err error, index int) error {
 	if se, ok := err.(*status.Error); ok {
-		se.Message = fmt.Sprintf("argument %d: %s", index, se.Message)
+		se.Message = fmt.Sprintf("kernel %q, argument %d%s: %s", c.kernel.name, index, c.argumentName(index), se.Message)
 		return se.At(index)
 	}
 	return err
@@ -81,7 +81,7 @@ func (c *call) explainStale(f exec.Fault) error {
 	}
 	se := err.(*status.Error)
 	if f.Argument >= 0 {
-		se.Message = fmt.Sprintf("argument %d%s: %s", f.Argument, c.argumentName(int(f.Argument)), se.Message)
+		return c.blame(se, int(f.Argument))
 	}
 	se.Argument = f.Argument
 	return se

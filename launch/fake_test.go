@@ -37,6 +37,7 @@ type fake struct {
 	loaded              []driver.Function
 	configured, cluster []uint32      // what occupancy was asked about
 	loads               driver.Result // what getting a kernel answers
+	counts              driver.Result // what counting kernels answers
 	log                 string        // what the compiler logs then
 	logTo               []byte
 	allocates           driver.Result
@@ -141,7 +142,7 @@ func (f *fake) api() *driver.API {
 			if l == driver.Library(placeOf(itsImage)) {
 				panic("the driver dies of it")
 			}
-			return 1, ok
+			return 1, f.counts
 		},
 		LibraryKernels: func(l driver.Library, n int) ([]driver.Kernel, driver.Result) {
 			if l != 7 {

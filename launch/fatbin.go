@@ -3,9 +3,11 @@ package launch
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
+	"dlaunch/internal/driver"
 	"dlaunch/internal/status"
 )
 
@@ -13,7 +15,7 @@ var fatbinMagic = []byte{0x50, 0xed, 0x55, 0xba} // 0xba55ed50, as fatbinary wri
 
 const (
 	fatbinHeaderBytes = 16
-	memberHeaderBytes = 32 // what is read of one
+	memberHeaderBytes = 64
 )
 
 // Kinds of members.
@@ -28,12 +30,17 @@ type member struct {
 	kind         uint16
 	architecture uint32 // 90
 	packed       uint32 // the bytes that are compressed; 0 when it comes as it is
+	packing      uint32 // how
+	whole        uint64 // the bytes that they become
 	bytes        []byte
 }
 
 // examineFatbin follows the chain of headers that a fatbin is: each says how long
 // it and its body are, and so do its members'.
 func examineFatbin(image []byte) error {
+	if !bytes.HasPrefix(image, fatbinMagic) {
+		return status.Errorf(status.Image, "the fatbin is damaged: it begins with %s", beginning(image))
+	}
 	for at := uint64(0); at < uint64(len(image)); {
 		rest := image[at:]
 		if at > 0 && !bytes.HasPrefix(rest, fatbinMagic) {
@@ -63,13 +70,16 @@ func examineFatbin(image []byte) error {
 }
 
 func (m *member) examine() error {
+	content, err := m.content()
 	switch {
-	case uint64(m.packed) > uint64(len(m.bytes)):
-		return status.Errorf(status.Image, "the fatbin is damaged: a member has %d bytes, of which %d are said to be compressed", len(m.bytes), m.packed)
-	case m.packed == 0 && m.kind == memberCubin:
-		return examineELF("cubin in the fatbin", m.bytes)
+	case err != nil:
+		return err
+	case content != nil && m.kind == memberCubin:
+		return examineELF("cubin in the fatbin", content)
+	case content != nil && m.kind == memberPTX:
+		_, err = plainText("PTX in the fatbin", content)
 	}
-	return nil
+	return err
 }
 
 // fatbinMembers gives the images of all fatbins in the chain.
@@ -95,10 +105,14 @@ func membersOf(body []byte) (members []member, whole bool) {
 	for len(body) >= memberHeaderBytes {
 		header, size := uint64(word.Uint32(body[4:])), word.Uint64(body[8:])
 		content, whole := within(body, header, size)
-		if !whole || header < memberHeaderBytes {
+		options, name, nameBytes := uint64(word.Uint32(body[20:])), uint64(word.Uint32(body[32:])), uint64(word.Uint32(body[36:]))
+		if !whole || header < memberHeaderBytes || options > header || name+nameBytes > header {
 			return members, false
 		}
-		members = append(members, member{word.Uint16(body), word.Uint32(body[28:]), word.Uint32(body[16:]), content})
+		members = append(members, member{
+			kind: word.Uint16(body), architecture: word.Uint32(body[28:]),
+			packed: word.Uint32(body[16:]), packing: word.Uint32(body[40:]), whole: word.Uint64(body[56:]), bytes: content,
+		})
 		body = body[header+size:]
 	}
 	return members, len(bytes.Trim(body, "\x00")) == 0
@@ -108,6 +122,23 @@ func membersOf(body []byte) (members []member, whole bool) {
 var archiveMagic = []byte("!<arch>\n")
 
 const archiveHeaderBytes = 60
+
+// examineArchive examines the objects, cubins and fatbins in an archive; what else
+// there is in one, such as a list of its symbols, no driver looks at.
+func examineArchive(image []byte) error {
+	files, err := archiveMembers(image)
+	for number, file := range files {
+		if err != nil {
+			break
+		}
+		switch kindOf(file) {
+		case driver.LinkCubin, driver.LinkObject, driver.LinkFatbin:
+			_, err = examine(file, "", 0)
+			err = inInput(fmt.Sprintf("file %d of the archive", number), err)
+		}
+	}
+	return err
+}
 
 // archiveMembers gives the files in an archive.
 func archiveMembers(image []byte) ([][]byte, error) {

@@ -125,7 +125,7 @@ func (c *call) used() ([]*handles.Entry, error) {
 		if arg.Kind == exec.ArgHandle {
 			entry, err := c.engine.table.Get(handles.Handle(arg.Value), handles.Any)
 			if err != nil {
-				return nil, blame(err, i)
+				return nil, c.blame(err, i)
 			}
 			if t, imported := entry.Value.(*tensor); imported && c.engine.usesInPlace(t.view) {
 				return nil, c.capturedHost(i)
@@ -135,7 +135,7 @@ func (c *call) used() ([]*handles.Entry, error) {
 		}
 		view, err := c.viewOf(arg)
 		if err != nil {
-			return nil, blame(err, i)
+			return nil, c.blame(err, i)
 		}
 		if view != nil && c.engine.usesInPlace(view) {
 			return nil, c.capturedHost(i)

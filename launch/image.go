@@ -51,11 +51,11 @@ func examine(content []byte, label string, version int) (*image, error) {
 	case driver.LinkCubin:
 		err = examineELF("cubin", content)
 	case driver.LinkObject:
-		err = examineELF("object", content)
+		err = examineObject(content)
 	case driver.LinkFatbin:
 		err = examineFatbin(content)
 	case driver.LinkArchive:
-		_, err = archiveMembers(content)
+		err = examineArchive(content)
 	case driver.LinkPTX:
 		im.text, err = examinePTX(content, version)
 	}
@@ -63,12 +63,12 @@ func examine(content []byte, label string, version int) (*image, error) {
 }
 
 func examinePTX(content []byte, version int) (*ptx.Image, error) {
-	text := bytes.TrimRight(content, "\x00")
-	if !bytes.Contains(text, []byte(".version")) {
+	if !bytes.Contains(content, []byte(".version")) {
 		return nil, status.Errorf(status.Image, "the image begins with %s: that is no PTX text (which has a .version), cubin (ELF) or fatbin", beginning(content))
 	}
-	if at := bytes.IndexByte(text, 0); at >= 0 {
-		return nil, status.Errorf(status.Image, "the PTX has a NUL in line %d, where a driver would stop reading", 1+bytes.Count(text[:at], []byte("\n")))
+	text, err := plainText("PTX", content)
+	if err != nil {
+		return nil, err
 	}
 	described, err := ptx.Inspect(text)
 	if err != nil {
@@ -79,6 +79,15 @@ func examinePTX(content []byte, version int) (*ptx.Image, error) {
 		return nil, tooNew(described, needed, known, version)
 	}
 	return described, nil
+}
+
+// plainText gives a text without the NULs behind it, and refuses others.
+func plainText(what string, content []byte) ([]byte, error) {
+	text := bytes.TrimRight(content, "\x00")
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		return nil, status.Errorf(status.Image, "the %s has a NUL in line %d, where a driver would stop reading", what, 1+bytes.Count(text[:at], []byte("\n")))
+	}
+	return text, nil
 }
 
 func tooNew(image *ptx.Image, needed int, known bool, version int) error {

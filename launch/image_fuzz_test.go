@@ -2,6 +2,8 @@ package launch_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,11 @@ func FuzzImages(f *testing.F) {
 	fatbin := []byte{0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}
 	for _, seed := range [][]byte{[]byte(saxpyPTX), cubin(), fatbin, append(fatbin[:24:24], fatbin...), []byte(".version 8.0\x00"), nil} {
 		f.Add(seed)
+	}
+	for _, file := range []string{"linking/caller.cubin", "linking/whole.fatbin", "linking/callee.o", "kernels/saxpy_carried.cubin"} {
+		image, err := os.ReadFile(filepath.Join("../testdata", file))
+		require.NoError(f, err)
+		f.Add(image)
 	}
 	f.Fuzz(func(t *testing.T, image []byte) {
 		e, _ := newEngine(t)

@@ -217,6 +217,16 @@ func TestImagesThatDoNotLoad(t *testing.T) {
 	require.Empty(t, liveHandles(t, e))
 }
 
+func TestALazyLoadThatFailsLeavesNothing(t *testing.T) {
+	e, f := newEngine(t)
+	f.counts = driver.ResultIllegalAddress
+	t.Cleanup(func() { exec.ClearAttention(exec.Poisoned) })
+	_, err := e.Load(cubin(), launch.LibraryOptions{Lazy: true})
+	refused(t, err, status.Fault, "700")
+	require.Equal(t, []driver.Library{7}, f.unloaded)
+	require.Empty(t, liveHandles(t, e))
+}
+
 // cubin makes an ELF file with one section, which a driver that looks would refuse.
 func cubin() []byte {
 	image := make([]byte, 64+64+16)
@@ -227,7 +237,7 @@ func cubin() []byte {
 	word.PutUint32(image[48:], 75)
 	word.PutUint16(image[58:], 64)
 	word.PutUint16(image[60:], 1)
-	word.PutUint32(image[64+4:], 1)
+	word.PutUint32(image[64+4:], 3) // of its own name, which is empty
 	word.PutUint64(image[64+24:], 128)
 	word.PutUint64(image[64+32:], 16)
 	return image

@@ -112,15 +112,16 @@ func (e *Engine) openLibrary(lib *library, options LibraryOptions, load func(*de
 		} else if r != driver.ResultSuccess {
 			return e.imageError(lib, d, r)
 		}
+		var err error
 		if options.Lazy && !e.simulated() {
-			return e.nameKernels(lib)
+			err = e.nameKernels(lib)
+		} else if err = e.prove(lib, d); err == nil {
+			lib.source = ""
 		}
-		if err := e.prove(lib, d); err != nil {
+		if err != nil {
 			api.LibraryUnload(lib.native)
-			return err
 		}
-		lib.source = ""
-		return nil
+		return err
 	})
 	if err != nil {
 		lib.log.free()

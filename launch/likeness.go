@@ -1,10 +1,11 @@
 package launch
 
 import (
+	"encoding/binary"
 	"slices"
 	"sync"
-	"unsafe"
 
+	"dlaunch/dlpack"
 	"dlaunch/internal/driver"
 )
 
@@ -32,7 +33,7 @@ func (e *Engine) resemblesFunction(address uintptr) bool {
 	}
 	e.likeness.once.Do(e.learnLikeness)
 	return !slices.ContainsFunc(e.likeness.pointers, func(i int) bool {
-		word := wordsAt(address)[i]
+		word := wordAt(address, i)
 		return word != 0 && !isPointer(word)
 	})
 }
@@ -52,21 +53,25 @@ func (e *Engine) learnLikeness() {
 	if r != driver.ResultSuccess || e.checkAddress(uintptr(function)) != nil {
 		return
 	}
-	for i, word := range wordsAt(uintptr(function)) {
-		if isPointer(word) {
+	for i := range words {
+		if isPointer(wordAt(uintptr(function), i)) {
 			e.likeness.pointers = append(e.likeness.pointers, i)
 		}
 	}
 }
 
-// beginsAsImage says whether PTX, a cubin or the like lies at an address, not a handle.
+// beginsAsImage says whether a cubin or the like lies at an address, not a handle.
 func (e *Engine) beginsAsImage(address uintptr) bool {
-	return !e.simulated() && kindOf(unsafe.Slice((*byte)(unsafe.Add(nil, address)), handleBytes)) != driver.LinkPTX
+	return !e.simulated() && kindOf(handleAt(address)) != driver.LinkPTX
 }
 
-// wordsAt and beginsAsImage read at addresses that checkAddress has passed.
-func wordsAt(address uintptr) []uintptr {
-	return unsafe.Slice((*uintptr)(unsafe.Add(nil, address)), words)
+func wordAt(address uintptr, i int) uintptr {
+	return uintptr(binary.NativeEndian.Uint64(handleAt(address)[i*wordBytes:]))
+}
+
+// handleAt reads at addresses that checkAddress has passed.
+func handleAt(address uintptr) []byte {
+	return dlpack.HostBytes(uint64(address), uint64(address)+handleBytes)
 }
 
 func isPointer(word uintptr) bool { return word%wordBytes == 0 && isMapped(word, reach) }

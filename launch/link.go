@@ -129,7 +129,7 @@ func (im *image) linkable() error {
 
 // wholeFatbin gives the fatbin that a host's object carries if it was compiled as
 // a whole program.
-func (im *image) wholeFatbin() []byte { return elfSection(im.bytes, ".nv_fatbin") }
+func (im *image) wholeFatbin() []byte { return elfSection(im.bytes, wholeFatbin) }
 
 // alone gives what is loaded of an image that comes alone.
 func (im *image) alone() (*image, error) {
@@ -137,10 +137,10 @@ func (im *image) alone() (*image, error) {
 		return im, nil
 	}
 	if fatbin := im.wholeFatbin(); fatbin != nil {
-		return &image{kind: driver.LinkFatbin, bytes: fatbin, label: im.label}, examineFatbin(fatbin)
+		return &image{kind: driver.LinkFatbin, bytes: fatbin, label: im.label}, nil
 	}
 	if elfSection(im.bytes, relocatableFatbin) == nil {
-		return nil, status.Errorf(status.Image, "the object has no device code (no section .nv_fatbin or %s): is it one of nvcc's?", relocatableFatbin)
+		return nil, status.Errorf(status.Image, "the object has no device code (no section %s or %s): is it one of nvcc's?", wholeFatbin, relocatableFatbin)
 	}
 	return im, nil
 }
@@ -162,8 +162,12 @@ func (im *image) needsLinking() bool {
 	return false
 }
 
-// relocatableFatbin is the section of a host's object whose fatbin is to be linked.
-const relocatableFatbin = "__nv_relfatbin"
+// The sections of a host's object with its fatbins: what is complete, and what is
+// to be linked.
+const (
+	wholeFatbin       = ".nv_fatbin"
+	relocatableFatbin = "__nv_relfatbin"
+)
 
 // holdsLTOIR says whether an image is LTO IR, or has some inside.
 func holdsLTOIR(image []byte) bool {
@@ -181,12 +185,28 @@ func holdsLTOIR(image []byte) bool {
 	case driver.LinkArchive:
 		files, _ := archiveMembers(image)
 		for _, file := range files {
-			if holdsLTOIR(file) {
+			if kindOf(file) != driver.LinkArchive && holdsLTOIR(file) { // linkers take no archive in one
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// examineObject examines a host's object, and the fatbins that it carries.
+func examineObject(image []byte) error {
+	if err := examineELF("object", image); err != nil {
+		return err
+	}
+	for _, s := range elfSections(image) {
+		if s.name != wholeFatbin && s.name != relocatableFatbin {
+			continue
+		}
+		if err := examineFatbin(s.bytes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // elfSection gives the content of a section, nil if there is none.

@@ -88,7 +88,7 @@ func (c *call) findHostTensors() error {
 		arg := &c.args[i]
 		view, err := c.viewOf(arg)
 		if err != nil {
-			return blame(err, i)
+			return c.blame(err, i)
 		}
 		step := &c.kernel.program.Steps[i]
 		if view == nil || view.Device.Type != dlpack.CPU || step.Flags&exec.Marked == 0 && arg.Flags&(exec.ArgIn|exec.ArgOut) == 0 {

@@ -121,7 +121,7 @@ static void failures(const char *folder) {
   closed = make_array(ITEMS);
   OK(dlaunch_array_close(closed, &err));
   bad[1] = arg_handle(closed);
-  REFUSED(DLAUNCH_ERROR_HANDLE, "call 1: argument 1 (x): array handle",
+  REFUSED(DLAUNCH_ERROR_HANDLE, "call 1: kernel \"saxpy\", argument 1 (x): array handle",
           dlaunch_launch_many(w.calls, 3, &launched, &err));
   CHECK(launched == 1);
   w.calls[1].kernel = w.library;

@@ -184,9 +184,8 @@ def _put_arrow(form: Form) -> Given | None:
 def _put_arrow_tensor(form: Form) -> Given | None:
     if not form.is_numpys or form.view.dtype.kind not in "iuf" or form.is_misaligned:
         return None
-    if (
-        min(form.view.strides, default=1) <= 0 or not form.view.flags.writeable
-    ):  # of these, pyarrow 25 exports no address
+    # Of steps of 0, and of read-only memory, pyarrow 25 exports no address.
+    if min(form.view.strides, default=1) <= 0 or not form.view.flags.writeable:
         return None
     return _on_host(form, sys.modules["pyarrow"].Tensor.from_numpy(form.view))
 

@@ -97,7 +97,7 @@ def test_without_the_builtin(kernels: Path) -> None:
             try:
                 batch()
             except dlaunch.HandleError as error:
-                print(y.copy_to_host().tolist(), "call 0: argument 1 (x): array handle" in str(error))
+                print(y.copy_to_host().tolist(), 'call 0: kernel "saxpy", argument 1 (x): array handle' in str(error))
     """
     assert output_of(code, DLAUNCH_FASTCALL="0") == "[6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0] True\n"
 
@@ -276,7 +276,7 @@ def test_the_first_failure_is_the_last_launch(saxpy: dlaunch.Kernel, arrays: Any
     launch = saxpy[GRID, BLOCK]
     batch = dlaunch.batch([(launch, 1.0, x, y), (launch, 1.0, z, y), (launch, 1.0, x, y)])
     z.close()
-    with pytest.raises(dlaunch.HandleError, match=r"dlaunch_launch_many: call 1: argument 1 \(x\): .*closed") as caught:
+    with pytest.raises(dlaunch.HandleError, match=r'call 1: kernel "saxpy", argument 1 \(x\): .*closed') as caught:
         batch()
     assert caught.value.argument == 1
     np.testing.assert_array_equal(y.copy_to_host(), 1 + X)

@@ -60,6 +60,11 @@ def test_ways_to_launch(saxpy: dlaunch.Kernel, way: str) -> None:
         np.testing.assert_array_equal(dy.copy_to_host(), 2 * x + 1)
 
 
+def test_a_call_without_a_grid(saxpy: dlaunch.Kernel) -> None:
+    with pytest.raises(dlaunch.ConfigError, match=r"saxpy\(\.\.\.\): no grid and block given; kernel\[grid, block\]"):
+        saxpy(1.0, n=1)
+
+
 @pytest.mark.parametrize(("grid", "block"), [(0, 32), ((1, 0), 32), ((1, 1, 0), 1), (1, 0), (1, (32, 0))])
 def test_an_empty_launch_does_nothing_but_check(saxpy: dlaunch.Kernel, grid: Any, block: Any) -> None:
     with dlaunch.zeros(4, "f32") as x, dlaunch.full(4, 3, "f32") as y, dlaunch.zeros(4, "f64") as wrong:

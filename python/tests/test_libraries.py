@@ -82,6 +82,12 @@ def test_what_they_have(kernels: Path) -> None:
             ask()
 
 
+def test_names_in_a_library(kernels: Path) -> None:
+    with dlaunch.load(kernels / "saxpy.ptx") as library:
+        assert list(library) == ["saxpy"] and "saxpy" in library
+        assert "daxpy" not in library and 1 not in library
+
+
 def test_symbols_of_a_library_without_any(saxpy: dlaunch.Kernel, kernels: Path) -> None:
     with dlaunch.load(kernels / "saxpy.ptx") as library:
         assert list(library.globals) == []

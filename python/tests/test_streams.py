@@ -82,6 +82,13 @@ def test_devices_that_are_none() -> None:
         dlaunch.Stream("x")  # type: ignore[arg-type]
 
 
+def test_a_wait_for_what_is_no_event() -> None:
+    with dlaunch.Stream() as stream:
+        for given in ("x", None, stream):
+            with pytest.raises(dlaunch.ArgumentError, match="wait_event: event is .*; a dlaunch.Event is wanted"):
+                stream.wait_event(given)  # type: ignore[arg-type]
+
+
 def test_a_launcher_keeps_its_stream(kernels: Path) -> None:
     with dlaunch.load(kernels / "saxpy.ptx") as library, library["saxpy"] as kernel, dlaunch.zeros(1, "f32") as x:
         kernel[1, 1, dlaunch.Stream()](1.0, x, x, 1)

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import pickle
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from dlaunch import _binding, _lib
 from dlaunch._attributes import Attributes, launch_attributes
@@ -201,6 +201,10 @@ class Kernel:
         except (KeyError, TypeError, ValueError):  # not there yet, or to be refused
             pass
         return self._look_up(key)
+
+    def __call__(self, *arguments: Any, **by_name: Any) -> NoReturn:
+        """Say what comes before the arguments."""
+        raise ConfigError(f"{self.name}(...): no grid and block given; kernel[grid, block](...) is wanted")
 
     def _look_up(self, key: Any) -> Launcher:
         if type(key) is not tuple or not 2 <= len(key) <= 4:

@@ -58,7 +58,7 @@ class Library(Managed):
     def globals(self) -> Mapping[str, DeviceArray]:
         """Its __device__ and __constant__ variables by name, each a view of bytes (uint8) on device 0.
 
-        NotFoundError if there is none of a name. Listing them is an UnsupportedError where the image is compressed.
+        NotFoundError if there is none of a name. Listing them is an UnsupportedError where the image has LTO IR.
         """
         return _Globals(self)
 
@@ -82,6 +82,14 @@ class Library(Managed):
     def __getitem__(self, name_or_prototype: str) -> Kernel:
         """Do as kernel does."""
         return self.kernel(name_or_prototype)
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the kernels."""
+        return iter(self.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a kernel of this name."""
+        return name in self.kernels
 
     def bind(self, **by_name: Any) -> None:
         """Bind for all kernels of this: write where arrays are into symbols of these names.

@@ -119,6 +119,8 @@ class Stream(Managed):
 
     def wait_event(self, event: Event) -> None:
         """Make what the stream is given from now on wait for an event."""
+        if not isinstance(event, Managed) or not hasattr(event, "wait"):
+            raise ArgumentError(f"wait_event: event is {event!r}; a dlaunch.Event is wanted")
         event.wait(self)
 
     def __cuda_stream__(self) -> tuple[int, int]:
