@@ -64,6 +64,9 @@ func examine(content []byte, label string, version int) (*image, error) {
 
 func examinePTX(content []byte, version int) (*ptx.Image, error) {
 	if !bytes.Contains(content, []byte(".version")) {
+		if bytes.Contains(content, []byte("__global__")) {
+			return nil, status.Errorf(status.Image, "this is CUDA C++: compile it first, to PTX (nvcc -ptx, NVRTC) or to a cubin or fatbin")
+		}
 		return nil, status.Errorf(status.Image, "the image begins with %s: that is no PTX text (which has a .version), cubin (ELF) or fatbin", beginning(content))
 	}
 	text, err := plainText("PTX", content)
@@ -131,7 +134,11 @@ func (e *Engine) imageError(lib *library, d *device, r driver.Result) error {
 	if r == driver.ResultNotSupported {
 		err.Code = status.Unsupported
 	}
-	err.Message += fmt.Sprintf("; the device is sm_%d%d", d.limits.computeMajor, d.limits.computeMinor)
+	if e.simulated() {
+		err.Message += "; the device is simulated"
+	} else {
+		err.Message += fmt.Sprintf("; the device is sm_%d%d", d.limits.computeMajor, d.limits.computeMinor)
+	}
 	switch {
 	case lib.source != "":
 		err.Message += fmt.Sprintf(", the PTX %d.%d is for %s", lib.texts[0].Version.Major, lib.texts[0].Version.Minor, lib.texts[0].Target)

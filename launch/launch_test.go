@@ -187,6 +187,7 @@ func TestImagesThatDoNotLoad(t *testing.T) {
 	}{
 		{"empty", nil, []string{"empty"}},
 		{"text", []byte("hello"), []string{`"hello"`, "no PTX text"}},
+		{"CUDA C++", []byte("extern \"C\" __global__ void k() {}"), []string{"this is CUDA C++", "nvcc -ptx"}},
 		{"zeros", make([]byte, 100), []string{"no PTX text"}},
 		{"PTX of the future", []byte(".version 99.0\n.target sm_75\n"), []string{"PTX 99.0", "13.0"}},
 		{"PTX newer than the driver", []byte(".version 9.1\n.target sm_75\n"), []string{"PTX 9.1", "driver 13.1", "13.0"}},

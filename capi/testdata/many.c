@@ -215,7 +215,8 @@ static void refused_graphs(const char *folder) {
           dlaunch_graph_create(w.calls, 3, &graph, &err));
   CHECK(graph == 0);
   w.back[1] = arg_handle(closed);
-  REFUSED(DLAUNCH_ERROR_HANDLE, "call 1: argument 1 (x)", dlaunch_graph_create(w.calls, 3, &graph, &err));
+  REFUSED(DLAUNCH_ERROR_HANDLE, "call 1: kernel \"saxpy\", argument 1 (x)",
+          dlaunch_graph_create(w.calls, 3, &graph, &err));
   w.back[1] = arg_handle(w.y);
   w.config.grid[0] = 0;
   REFUSED(DLAUNCH_ERROR_CONFIG, "call 0: kernel \"saxpy\": grid.x is 0",
