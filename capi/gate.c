@@ -56,7 +56,8 @@ static dlaunch_status gate(dlaunch_error *err, const char *function) {
     GATE(err);                     \
   } while (0)
 
-/* The end of every call that may let an imported tensor go. */
+/* The end of every call of Go's. Any may be the last that needs an imported tensor: what
+ * it asks about may be closed meanwhile. */
 static dlaunch_status finish(dlaunch_status status) {
   dl_call_deleters();
   return status;
@@ -94,22 +95,22 @@ const char *dlaunch_status_name(dlaunch_status status) {
 
 dlaunch_status dlaunch_driver_info(dlaunch_driver_info_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_driver_info(out, err);
+  return finish(go_driver_info(out, err));
 }
 
 dlaunch_status dlaunch_device_count(int32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_device_count(out, err);
+  return finish(go_device_count(out, err));
 }
 
 dlaunch_status dlaunch_device_attribute(int32_t device, int32_t attribute, int32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_device_attribute(device, attribute, out, err);
+  return finish(go_device_attribute(device, attribute, out, err));
 }
 
 dlaunch_status dlaunch_memory_info(int32_t device, size_t *free_bytes, size_t *total_bytes, dlaunch_error *err) {
   GATE(err);
-  return go_memory_info(device, free_bytes, total_bytes, err);
+  return finish(go_memory_info(device, free_bytes, total_bytes, err));
 }
 
 /* ---- libraries */
@@ -135,30 +136,30 @@ dlaunch_status dlaunch_link(const dlaunch_link_input *inputs, uint32_t num, cons
 dlaunch_status dlaunch_library_architectures(dlaunch_library library, char *buf, size_t size, size_t *needed,
                                              dlaunch_error *err) {
   GATE(err);
-  return go_library_architectures(library, buf, size, needed, err);
+  return finish(go_library_architectures(library, buf, size, needed, err));
 }
 
 dlaunch_status dlaunch_library_kernel_count(dlaunch_library library, uint32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_library_kernel_count(library, out, err);
+  return finish(go_library_kernel_count(library, out, err));
 }
 
 dlaunch_status dlaunch_library_kernel_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
                                            size_t *needed, dlaunch_error *err) {
   GATE(err);
-  return go_library_kernel_name(library, index, buf, size, needed, err);
+  return finish(go_library_kernel_name(library, index, buf, size, needed, err));
 }
 
 dlaunch_status dlaunch_library_global(dlaunch_library library, int32_t device, const char *name, uint64_t *address,
                                       size_t *bytes, dlaunch_error *err) {
   GATE(err);
-  return go_library_global(library, device, (char *)name, address, bytes, err);
+  return finish(go_library_global(library, device, (char *)name, address, bytes, err));
 }
 
 dlaunch_status dlaunch_library_global_name(dlaunch_library library, uint32_t index, char *buf, size_t size,
                                            size_t *needed, dlaunch_error *err) {
   GATE(err);
-  return go_library_global_name(library, index, buf, size, needed, err);
+  return finish(go_library_global_name(library, index, buf, size, needed, err));
 }
 
 dlaunch_status dlaunch_library_close(dlaunch_library library, dlaunch_error *err) {
@@ -176,46 +177,46 @@ dlaunch_status dlaunch_kernel_get(dlaunch_library library, const char *text, dla
 dlaunch_status dlaunch_kernel_from_driver(void *cukernel_or_cufunction, const char *prototype, dlaunch_kernel *out,
                                           dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_kernel_from_driver(cukernel_or_cufunction, (char *)prototype, out, err);
+  return finish(go_kernel_from_driver(cukernel_or_cufunction, (char *)prototype, out, err));
 }
 
 dlaunch_status dlaunch_kernel_native(dlaunch_kernel kernel, uint64_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_native(kernel, out, err);
+  return finish(go_kernel_native(kernel, out, err));
 }
 
 dlaunch_status dlaunch_kernel_name(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_name(kernel, buf, size, needed, err);
+  return finish(go_kernel_name(kernel, buf, size, needed, err));
 }
 
 dlaunch_status dlaunch_kernel_load(dlaunch_kernel kernel, int32_t device, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_load(kernel, device, err);
+  return finish(go_kernel_load(kernel, device, err));
 }
 
 dlaunch_status dlaunch_kernel_prototype(dlaunch_kernel kernel, char *buf, size_t size, size_t *needed,
                                         dlaunch_error *err) {
   GATE(err);
-  return go_kernel_prototype(kernel, buf, size, needed, err);
+  return finish(go_kernel_prototype(kernel, buf, size, needed, err));
 }
 
 dlaunch_status dlaunch_kernel_parameter(dlaunch_kernel kernel, uint32_t index, dlaunch_parameter *out,
                                         dlaunch_error *err) {
   GATE(err);
-  return go_kernel_parameter(kernel, index, out, err);
+  return finish(go_kernel_parameter(kernel, index, out, err));
 }
 
 dlaunch_status dlaunch_kernel_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t *out,
                                         dlaunch_error *err) {
   GATE(err);
-  return go_kernel_attribute(kernel, attribute, device, out, err);
+  return finish(go_kernel_attribute(kernel, attribute, device, out, err));
 }
 
 dlaunch_status dlaunch_kernel_set_attribute(dlaunch_kernel kernel, int32_t attribute, int32_t device, int32_t value,
                                             dlaunch_error *err) {
   GATE(err);
-  return go_kernel_set_attribute(kernel, attribute, device, value, err);
+  return finish(go_kernel_set_attribute(kernel, attribute, device, value, err));
 }
 
 dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
@@ -303,7 +304,7 @@ dlaunch_status dlaunch_graph_create(const dlaunch_call *calls, uint32_t num, dla
 
 dlaunch_status dlaunch_graph_launch(dlaunch_graph graph, uint64_t stream, dlaunch_error *err) {
   GATE(err);
-  return go_graph_launch(graph, stream, err);
+  return finish(go_graph_launch(graph, stream, err));
 }
 
 dlaunch_status dlaunch_graph_close(dlaunch_graph graph, dlaunch_error *err) {
@@ -316,33 +317,33 @@ dlaunch_status dlaunch_graph_close(dlaunch_graph graph, dlaunch_error *err) {
 dlaunch_status dlaunch_kernel_max_active_blocks(dlaunch_kernel kernel, int32_t device, uint32_t block_threads,
                                                 size_t shared, int32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_max_active_blocks(kernel, device, block_threads, shared, out, err);
+  return finish(go_kernel_max_active_blocks(kernel, device, block_threads, shared, out, err));
 }
 
 dlaunch_status dlaunch_kernel_max_potential_block_size(dlaunch_kernel kernel, int32_t device, size_t shared_base,
                                                        size_t shared_per_thread, uint32_t limit, int32_t *min_grid,
                                                        int32_t *block, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_max_potential_block_size(kernel, device, shared_base, shared_per_thread, limit, min_grid, block,
-                                            err);
+  return finish(
+      go_kernel_max_potential_block_size(kernel, device, shared_base, shared_per_thread, limit, min_grid, block, err));
 }
 
 dlaunch_status dlaunch_kernel_available_shared_bytes(dlaunch_kernel kernel, int32_t device, uint32_t blocks,
                                                      uint32_t block_threads, size_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_available_shared_bytes(kernel, device, blocks, block_threads, out, err);
+  return finish(go_kernel_available_shared_bytes(kernel, device, blocks, block_threads, out, err));
 }
 
 dlaunch_status dlaunch_kernel_max_cluster_size(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                int32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_max_cluster_size(kernel, device, (dlaunch_config *)config, out, err);
+  return finish(go_kernel_max_cluster_size(kernel, device, (dlaunch_config *)config, out, err));
 }
 
 dlaunch_status dlaunch_kernel_max_active_clusters(dlaunch_kernel kernel, int32_t device, const dlaunch_config *config,
                                                   int32_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err);
+  return finish(go_kernel_max_active_clusters(kernel, device, (dlaunch_config *)config, out, err));
 }
 
 /* ---- bound arguments */
@@ -370,23 +371,23 @@ dlaunch_status dlaunch_array_create(int32_t device, DLDataType dtype, int32_t nd
 dlaunch_status dlaunch_array_write(dlaunch_array array, const void *host, size_t bytes, uint64_t stream,
                                    dlaunch_error *err) {
   GATE(err);
-  return go_array_write(array, (void *)host, bytes, stream, err);
+  return finish(go_array_write(array, (void *)host, bytes, stream, err));
 }
 
 dlaunch_status dlaunch_array_read(dlaunch_array array, void *host, size_t bytes, uint64_t stream, dlaunch_error *err) {
   GATE(err);
-  return go_array_read(array, host, bytes, stream, err);
+  return finish(go_array_read(array, host, bytes, stream, err));
 }
 
 dlaunch_status dlaunch_array_tensor(dlaunch_array array, DLTensor *out, dlaunch_error *err) {
   GATE(err);
-  return go_array_tensor(array, out, err);
+  return finish(go_array_tensor(array, out, err));
 }
 
 dlaunch_status dlaunch_array_view(dlaunch_array array, DLDataType dtype, int32_t ndim, const int64_t *shape,
                                   const int64_t *strides, int64_t byte_offset, dlaunch_array *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_array_view(array, dtype, ndim, (int64_t *)shape, (int64_t *)strides, byte_offset, out, err);
+  return finish(go_array_view(array, dtype, ndim, (int64_t *)shape, (int64_t *)strides, byte_offset, out, err));
 }
 
 dlaunch_status dlaunch_array_wait(dlaunch_array array, uint64_t stream, dlaunch_error *err) {
@@ -417,12 +418,12 @@ dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorV
   DLTensor *tensor = NULL;
   uint64_t id = 0;
   dlaunch_status status = go_array_export(array, out != NULL, &tensor, &id, err);
-  if (status != DLAUNCH_OK) return status;
+  if (status != DLAUNCH_OK) return finish(status);
   size_t axes = (size_t)tensor->ndim;
   exported *e = calloc(1, sizeof *e + 2 * axes * sizeof(int64_t));
   if (e == NULL) {
     go_release_export(id);
-    return refuse(err, DLAUNCH_ERROR_MEMORY, 0, __func__, "out of host memory");
+    return finish(refuse(err, DLAUNCH_ERROR_MEMORY, 0, __func__, "out of host memory"));
   }
   e->id = id;
   e->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -436,7 +437,7 @@ dlaunch_status dlaunch_array_export(dlaunch_array array, struct DLManagedTensorV
     e->managed.dl_tensor.strides = e->shape_and_strides + axes;
   }
   *out = &e->managed;
-  return DLAUNCH_OK;
+  return finish(DLAUNCH_OK);
 }
 
 dlaunch_status dlaunch_array_close(dlaunch_array array, dlaunch_error *err) {
@@ -485,28 +486,28 @@ dlaunch_status dlaunch_tensor_close(dlaunch_tensor tensor, dlaunch_error *err) {
 
 dlaunch_status dlaunch_stream_create(int32_t device, uint32_t flags, dlaunch_stream *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_stream_create(device, flags, out, err);
+  return finish(go_stream_create(device, flags, out, err));
 }
 
 dlaunch_status dlaunch_stream_create_with_priority(int32_t device, uint32_t flags, int32_t priority,
                                                    dlaunch_stream *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_stream_create_with_priority(device, flags, priority, out, err);
+  return finish(go_stream_create_with_priority(device, flags, priority, out, err));
 }
 
 dlaunch_status dlaunch_stream_priorities(int32_t device, int32_t *least, int32_t *greatest, dlaunch_error *err) {
   GATE(err);
-  return go_stream_priorities(device, least, greatest, err);
+  return finish(go_stream_priorities(device, least, greatest, err));
 }
 
 dlaunch_status dlaunch_stream_native(dlaunch_stream stream, uint64_t *out, dlaunch_error *err) {
   GATE(err);
-  return go_stream_native(stream, out, err);
+  return finish(go_stream_native(stream, out, err));
 }
 
 dlaunch_status dlaunch_stream_query(uint64_t stream, int32_t *done, dlaunch_error *err) {
   GATE(err);
-  return go_stream_query(stream, done, err);
+  return finish(go_stream_query(stream, done, err));
 }
 
 dlaunch_status dlaunch_stream_synchronize(uint64_t stream, dlaunch_error *err) {
@@ -523,17 +524,17 @@ dlaunch_status dlaunch_stream_close(dlaunch_stream stream, dlaunch_error *err) {
 
 dlaunch_status dlaunch_event_create(int32_t device, uint32_t flags, dlaunch_event *out, dlaunch_error *err) {
   GATE_HANDLE(out, err);
-  return go_event_create(device, flags, out, err);
+  return finish(go_event_create(device, flags, out, err));
 }
 
 dlaunch_status dlaunch_event_record(dlaunch_event event, uint64_t stream, dlaunch_error *err) {
   GATE(err);
-  return go_event_record(event, stream, err);
+  return finish(go_event_record(event, stream, err));
 }
 
 dlaunch_status dlaunch_event_wait(dlaunch_event event, uint64_t stream, dlaunch_error *err) {
   GATE(err);
-  return go_event_wait(event, stream, err);
+  return finish(go_event_wait(event, stream, err));
 }
 
 dlaunch_status dlaunch_event_synchronize(dlaunch_event event, dlaunch_error *err) {
@@ -543,12 +544,12 @@ dlaunch_status dlaunch_event_synchronize(dlaunch_event event, dlaunch_error *err
 
 dlaunch_status dlaunch_event_query(dlaunch_event event, int32_t *done, dlaunch_error *err) {
   GATE(err);
-  return go_event_query(event, done, err);
+  return finish(go_event_query(event, done, err));
 }
 
 dlaunch_status dlaunch_event_elapsed(dlaunch_event start, dlaunch_event end, float *milliseconds, dlaunch_error *err) {
   GATE(err);
-  return go_event_elapsed(start, end, milliseconds, err);
+  return finish(go_event_elapsed(start, end, milliseconds, err));
 }
 
 dlaunch_status dlaunch_event_close(dlaunch_event event, dlaunch_error *err) {
@@ -565,22 +566,22 @@ dlaunch_status dlaunch_synchronize(int32_t device, dlaunch_error *err) {
 
 dlaunch_status dlaunch_device_enter(int32_t device, uint64_t *former, dlaunch_error *err) {
   GATE(err);
-  return go_device_enter(device, former, err);
+  return finish(go_device_enter(device, former, err));
 }
 
 dlaunch_status dlaunch_device_leave(uint64_t former, dlaunch_error *err) {
   GATE(err);
-  return go_device_leave(former, err);
+  return finish(go_device_leave(former, err));
 }
 
 dlaunch_status dlaunch_annotate(uint64_t handle, const char *text, dlaunch_error *err) {
   GATE(err);
-  return go_annotate(handle, (char *)text, err);
+  return finish(go_annotate(handle, (char *)text, err));
 }
 
 dlaunch_status dlaunch_disown(uint64_t handle, dlaunch_error *err) {
   GATE(err);
-  return go_disown(handle, err);
+  return finish(go_disown(handle, err));
 }
 
 dlaunch_status dlaunch_retire(uint64_t handle, dlaunch_error *err) {
@@ -597,5 +598,5 @@ dlaunch_status dlaunch_drain(dlaunch_error *err) {
 
 dlaunch_status dlaunch_report(char *buf, size_t size, size_t *needed, dlaunch_error *err) {
   GATE(err);
-  return go_report(buf, size, needed, err);
+  return finish(go_report(buf, size, needed, err));
 }

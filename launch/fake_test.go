@@ -232,11 +232,15 @@ func (f *fake) api() *driver.API {
 				return 0, driver.ResultNotSupported
 			}
 			address, r := f.alloc(n)
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			f.pinned = append(f.pinned, uintptr(address))
 			return uintptr(address), r
 		},
 		MemHostFree: func(host uintptr) driver.Result {
+			f.mu.Lock()
 			f.pinned = slices.DeleteFunc(f.pinned, func(p uintptr) bool { return p == host })
+			f.mu.Unlock()
 			return f.free(driver.Address(host))
 		},
 		MemInfo: func() (uint64, uint64, driver.Result) { return 1000, 2000, ok },
