@@ -24,7 +24,7 @@ dl_long_layout dl_long_find(const dl_python *py, size_t type_offset);
 static inline bool dl_long_read(dl_long_layout layout, const PyObject *number, uint64_t *out) {
   const char *at = (const char *)number + layout.head;
   uint64_t head, digits;
-  uint32_t digit[2];
+  uint32_t digit[2] = {0, 0};
   memcpy(&head, at, sizeof head);
   if (layout.kind == DL_LONG_SIZED) {
     digits = head; /* negative for a negative number */
@@ -34,9 +34,9 @@ static inline bool dl_long_read(dl_long_layout layout, const PyObject *number, u
     digits = head >> 3;
   }
   if (digits > 2) return false;
-  memcpy(digit, at + sizeof head, sizeof digit);
-  uint64_t low = digits > 0 ? digit[0] : 0, high = digits > 1 ? digit[1] : 0;
-  *out = low | high << 30;
+  if (digits > 0) memcpy(&digit[0], at + sizeof head, sizeof digit[0]);
+  if (digits > 1) memcpy(&digit[1], at + sizeof head + sizeof digit[0], sizeof digit[1]);
+  *out = digit[0] | (uint64_t)digit[1] << 30;
   return true;
 }
 

@@ -36,6 +36,13 @@ def nothing_stays_open() -> Iterator[None]:
     assert dlaunch.live_handles() == 0, left
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is about builtins where there are to be none; see test_interpreters."""
+    if os.environ.get("DLAUNCH_FASTCALL") == "0" or "t" in sys.abiflags:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("builtin")])
+        items[:] = [item for item in items if not item.get_closest_marker("builtin")]
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say which rows test_framework_table had, and which it lacked since a package or a GPU is not here."""
     table = sys.modules.get("table_frameworks")

@@ -19,6 +19,8 @@ import dlaunch
 from dlaunch import _recipes
 from dlaunch._offsets import offset_of, span_offset_of
 
+pytestmark = pytest.mark.builtin
+
 STRIDED = (
     "strided_copy(src: any[n] @strided, src_stride: i64 = stride(src, 0), dst: inout any[n] @strided, "
     "dst_stride: i64 = stride(dst, 0), n: i32 = n)"

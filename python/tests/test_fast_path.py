@@ -16,6 +16,8 @@ from process import output_of
 
 import dlaunch
 
+pytestmark = pytest.mark.builtin
+
 
 def left(launch: Callable[[], object]) -> dict[str, int]:
     """The launches that left the builtin while a function ran, by reason."""

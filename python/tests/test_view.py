@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import warnings
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,9 @@ def test_buffers_are_what_numpy_makes_of_them(whole: np.ndarray, data: Any) -> N
     assert (shown.shape, shown.dtype, shown.is_read_only, shown.nbytes) == (
         direct.shape, direct.dtype, direct.is_read_only, direct.nbytes,
     )  # fmt: skip
-    assert source.size == 0 or (shown.ptr, shown.strides) == (direct.ptr, direct.strides)
+    if source.size > 0:
+        steps = [(a, b) for n, a, b in zip(source.shape, shown.strides, direct.strides, strict=True) if n > 1]
+        assert shown.ptr == direct.ptr and all(a == b for a, b in steps)  # along one element any step will do
 
 
 def test_buffers() -> None:
@@ -126,8 +129,11 @@ def test_buffers() -> None:
     numbers.append(3)  # nothing holds it any more
     assert dlaunch.view((ctypes.c_int16 * 3)()).dtype == np.dtype("i2")
     assert dlaunch.view(bytearray(4)).shape == (4,) and dlaunch.view(memoryview(b"abc")).is_read_only
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.13 on
+        characters = array.array("u", "x")
     with pytest.raises(dlaunch.TensorError, match="'u'|'w'"):
-        dlaunch.view(array.array("u", "x"))
+        dlaunch.view(characters)
 
 
 def test_what_no_kernel_can_be_given() -> None:

@@ -1,5 +1,7 @@
 """include/dlaunch.h in ctypes: the same order, the same names, nothing else."""
 
+from __future__ import annotations
+
 import ctypes
 from ctypes import (
     POINTER,
@@ -20,6 +22,9 @@ from typing import Any
 
 kDLInt, kDLUInt, kDLFloat, kDLOpaqueHandle, kDLBfloat, kDLComplex, kDLBool = 0, 1, 2, 3, 4, 5, 6
 kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged = 1, 2, 3, 13
+
+# Made once: before Python 3.13, ctypes forgets its pointer types when another interpreter of the process imports it.
+int64_pointer = POINTER(c_int64)
 
 
 class DLDevice(ctypes.Structure):
@@ -42,8 +47,8 @@ class DLTensor(ctypes.Structure):
         ("device", DLDevice),
         ("ndim", c_int32),
         ("dtype", DLDataType),
-        ("shape", POINTER(c_int64)),
-        ("strides", POINTER(c_int64)),
+        ("shape", int64_pointer),
+        ("strides", int64_pointer),
         ("byte_offset", c_uint64),
     ]
 

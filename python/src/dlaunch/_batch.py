@@ -135,8 +135,8 @@ class Batch:
             if plain._configuration.stream is None:
                 config.stream = stream
             call.kernel, call.num_args = plain._entry.handle, len(arguments.array)
-            call.config = ctypes.pointer(config)
-            call.args = ctypes.cast(arguments.array, ctypes.POINTER(_abi.dlaunch_arg))
+            call.config.contents = config
+            call.args = ctypes.cast(arguments.array, type(call.args))
         return calls
 
     def graph(self) -> Graph:

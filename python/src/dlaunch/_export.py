@@ -34,7 +34,7 @@ def _capsule(address: int, owner: object, versioned: bool) -> Any:
     library = _lib.loaded().python
     if library is None:
         _release(address, owner)
-        raise BufferError("a dlaunch.DeviceArray has a capsule in CPython with its lock only")
+        raise BufferError("a dlaunch.DeviceArray has a capsule in CPython only")
     try:
         return library.dlaunch_python_capsule(address, owner, not versioned)
     except ValueError as cause:  # NULL

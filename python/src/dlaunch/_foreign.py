@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from dlaunch._errors import ArgumentError
+from dlaunch._sizes import is_truth
 
 # Where libraries keep it: cuda.core, dlaunch (driver_handle), Triton, CuPy's RawKernel and Function, ctypes.
 _HOLDERS = ("driver_handle", "handle", "_handle", "function", "kernel", "ptr", "value")
@@ -29,7 +30,8 @@ def address_of(handle: Any) -> int:
 
 def _number(value: Any) -> int | None:
     """Give what is an integer, and no bool or float; cuda.bindings' handles convert to int alone."""
-    if isinstance(value, (bool, str, bytes)) or hasattr(value, "__float__") and not hasattr(value, "__index__"):
+    is_float = hasattr(value, "__float__") and not hasattr(value, "__index__")
+    if is_truth(value) or is_float or isinstance(value, (str, bytes)):
         return None
     try:
         return operator.index(value)

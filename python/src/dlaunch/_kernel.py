@@ -356,12 +356,12 @@ def _by_parameter(entry: Entry, leading: tuple[Any, ...], by_name: dict[str, Any
 def _speed_up_subscripts() -> None:
     """Let C find what kernel[grid, block] gives, where it can be found where the class keeps it."""
     library = _lib.loaded()
+    if library.python is None or not library.makes_builtins:
+        return
     marks: list[tuple[Kernel, dict[Any, Any]]] = [(Kernel.__new__(Kernel), {}) for _ in range(3)]
     for kernel, mark in marks:
         kernel._by_key = mark
     at = offset_of([kernel for kernel, _ in marks], lambda kernel: id(kernel._by_key))
-    if library.python is None or not library.makes_builtins or at < 0:
-        return
     made = library.python.dlaunch_python_subscript(Kernel, at)
     if made is not None:
         Kernel.__getitem__ = made  # type: ignore[method-assign]

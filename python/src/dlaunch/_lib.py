@@ -38,7 +38,8 @@ class Loaded:
             )
         _abi.declare(self.c)
         self.python = _python_functions(path)
-        self.makes_builtins = self.python is not None and os.environ.get("DLAUNCH_FASTCALL") != "0"
+        wanted = os.environ.get("DLAUNCH_FASTCALL") != "0"
+        self.makes_builtins = wanted and self.python is not None and _has_lock()
         self.counts_leaks = _is_on("DLAUNCH_LEAK")
         self.traces_origins = self.counts_leaks or _is_on("DLAUNCH_LOG")
         self.driver_seen = False
@@ -51,13 +52,17 @@ def _is_on(variable: str) -> bool:
 
 
 def _python_functions(path: str) -> ctypes.PyDLL | None:
-    """Give the functions that work on Python objects; None where there is no lock to hold, or no libpython."""
-    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)() and "t" not in getattr(sys, "abiflags", "")
-    if not has_lock or not hasattr(ctypes, "pythonapi"):
+    """Give the functions that work on Python objects; None where this is not CPython."""
+    if not hasattr(ctypes, "pythonapi"):
         return None
     library = ctypes.PyDLL(path)
     _abi.declare_python(library)
     return library if library.dlaunch_python_ready() else None
+
+
+def _has_lock() -> bool:
+    """Tell a build whose threads take turns, which builtins rely on. Others can have a lock that is switched on."""
+    return "t" not in getattr(sys, "abiflags", "")
 
 
 _lock = threading.Lock()

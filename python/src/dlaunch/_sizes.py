@@ -28,13 +28,18 @@ def wholes(what: str, given: Any) -> list[int]:
     return found
 
 
+def is_truth(value: Any) -> bool:
+    """Tell a bool, Python's or NumPy's: before NumPy 2.4 both pass for ints."""
+    return type(value).__name__ in ("bool", "bool_")
+
+
 def count(what: str, value: Any) -> int:
     """Check a number that the C struct has 32 bits for."""
     try:
-        number = operator.index(value)
+        number = -1 if is_truth(value) else operator.index(value)
     except TypeError:
         number = -1
-    if isinstance(value, bool) or number < 0:
+    if number < 0:
         raise ConfigError(f"{what} is {value!r}; an int from 0 is wanted")
     if number >= 1 << 32:
         raise ConfigError(f"{what} is {number}; it must be below 2**32")

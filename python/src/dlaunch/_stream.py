@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsInt
 from dlaunch import _abi, _lib
 from dlaunch._errors import ArgumentError
 from dlaunch._managed import Managed
+from dlaunch._sizes import is_truth
 
 if TYPE_CHECKING:
     from dlaunch._event import Event
@@ -151,10 +152,10 @@ class Stream(Managed):
 def device_number(device: SupportsInt) -> int:
     """Check a device number."""
     try:
-        number = operator.index(device)  # type: ignore[arg-type]
+        number = -1 if is_truth(device) else operator.index(device)  # type: ignore[arg-type]
     except TypeError:
-        raise ArgumentError(f"dlaunch: device is {device!r}, a number from 0 is wanted") from None
-    if not 0 <= number < 1 << 31 or isinstance(device, bool):
+        number = -1
+    if not 0 <= number < 1 << 31:
         raise ArgumentError(f"dlaunch: device is {device!r}, a number from 0 is wanted")
     return number
 

@@ -52,8 +52,8 @@ class BorrowedTensor:
                 _abi.DLDevice(*device),
                 rank,
                 dtype.to_dlpack(),
-                ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64)),
-                None if self.strides is None else ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64)),
+                ctypes.cast(self.shape, _abi.int64_pointer),
+                None if self.strides is None else ctypes.cast(self.strides, _abi.int64_pointer),
                 0,
             ),
         )
@@ -92,7 +92,7 @@ class BorrowedTensor:
     def set_strides(self, strides: Sequence[int]) -> None:
         """Correct the strides, in elements."""
         self.strides = (ctypes.c_int64 * len(strides))(*strides)
-        self.struct.dl_tensor.strides = ctypes.cast(self.strides, ctypes.POINTER(ctypes.c_int64))
+        self.struct.dl_tensor.strides = ctypes.cast(self.strides, _abi.int64_pointer)
 
     def element_strides(self) -> tuple[int, ...]:
         """Give the strides in elements, C order's where there are none."""
