@@ -35,6 +35,7 @@ func TestBitsThatCrashedTheDriver(t *testing.T) {
 		{"linking/caller.cubin", 0x2790, 6, `the name of its section 26 lies outside of ".shstrtab"`},
 		{"linking/whole.o", 0x9f0, 2, `".nv.info" has attribute 0x12, whose value 0f 00 00 00 00 00 00 00 cannot be`},
 		{"linking/whole.o", 0x1020, 4, `begins at byte 1420, within its section ".note.nv.tkinfo"`},
+		{"linking/whole.o", 0x10b6, 2, `".nv.info" is about sections 3 and 262144; there are 18`},
 		{"linking/libcallee.a", 0x1e0, 4, "file 1 of the archive: the object is truncated"},
 		{"linking/libcallee.a", 0x390, 6, "file 1 of the archive: the fatbin is truncated"},
 		// The rest are bits of compressed members; what unpacks is wrong in many places.

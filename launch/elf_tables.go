@@ -20,8 +20,12 @@ func (f *elfFile) links() error {
 	const infoLink = 0x40 // SHF_INFO_LINK
 	for i := range f.sections {
 		s := &f.sections[i]
-		if f.at(s.link) == nil || s.flags&infoLink != 0 && f.at(s.info) == nil {
+		isSection := s.flags&infoLink != 0 || s.kind == sectionInfo // which has no flag in older files
+		if f.at(s.link) == nil || isSection && f.at(s.info) == nil {
 			return f.damaged(s, "is about sections %d and %d; there are %d", s.link, s.info, len(f.sections))
+		}
+		if s.name == ".nv.info" && s.info != 0 {
+			return f.damaged(s, "is said to be of section %d; it is of all", s.info)
 		}
 	}
 	return nil

@@ -288,6 +288,7 @@ func TestWhatIsLackingIsNamed(t *testing.T) {
 		"too new":       {".version 9.9\n.target sm_90", driver.ResultUnsupportedPTXVersion, "the simulator reads PTX 6.0 to 9.5; this is 9.9"},
 		"other target":  {".version 8.6\n.target sm_100a", driver.ResultNoBinaryForGPU, "the PTX is for sm_100a; the simulated device is sm_90"},
 		"cubin":         {"\x7fELF\x02\x01\x01\x00\x00", driver.ResultNoBinaryForGPU, "the simulator runs PTX text only; this image is none: compile to PTX (nvcc -ptx, NVRTC with a compute_ architecture)"},
+		"no ASCII":      {testHeader + "// µ\n.entry k() { ret; }", driver.ResultInvalidPTX, "PTX line 4: PTX is ASCII, and has no 'µ'"},
 		"extern":        {testHeader + ".extern .func g; .entry k() { call g; ret; }", driver.ResultInvalidPTX, "PTX line 4 (call): the function g is declared, and defined nowhere"},
 		"predicate":     {string(snippet("add.s32 d32, p, a32;")), driver.ResultInvalidPTX, "PTX line 10 (add.s32): p is a predicate; a register is wanted"},
 		"past the end":  {string(snippet("ld.param.u32 d32, [a+-12];")), driver.ResultInvalidPTX, "PTX line 10 (ld.param.u32): it reads past the parameters"},

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 
 	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
@@ -96,6 +99,11 @@ func parse(image []byte) (*ptx.Module, error) {
 	}
 	if n := targetOf(described.Target); n > architecture {
 		return nil, &loadError{driver.ResultNoBinaryForGPU, "the PTX is for " + described.Target + "; the simulated device is sm_" + strconv.Itoa(architecture)}
+	}
+	if at := bytes.IndexFunc(image, func(r rune) bool { return r > unicode.MaxASCII }); at >= 0 { // in comments too, as for drivers (seen: 580)
+		found, _ := utf8.DecodeRune(image[at:])
+		line := 1 + bytes.Count(image[:at], []byte("\n"))
+		return nil, &loadError{driver.ResultInvalidPTX, fmt.Sprintf("PTX line %d: PTX is ASCII, and has no %q", line, found)}
 	}
 	return ptx.Parse(image)
 }
