@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import functools
 import pickle
+import types
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
@@ -177,10 +178,7 @@ def plain_of(launcher: Any) -> _Plain | None:
     """Give what is behind something that launches; None if it does not."""
     if isinstance(launcher, _Plain):
         return launcher
-    try:
-        return _behind.get(launcher)
-    except TypeError:  # nothing that could be a key
-        return None
+    return _behind.get(launcher) if isinstance(launcher, types.BuiltinFunctionType) else None
 
 
 class Kernel:
