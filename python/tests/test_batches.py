@@ -57,6 +57,13 @@ def test_launches_in_order(saxpy: dlaunch.Kernel, arrays: Any) -> None:
         np.testing.assert_array_equal(array.copy_to_host(), wanted)
 
 
+@pytest.mark.parametrize("none", [None, 1, print, bytearray(1), memoryview(bytearray(1)), [], np.zeros(2)], ids=repr)
+def test_what_does_not_launch(saxpy: dlaunch.Kernel, none: Any) -> None:
+    for launch in (none, saxpy):
+        with pytest.raises(dlaunch.ArgumentError, match=r"what kernel\[grid, block\] or"):
+            dlaunch.batch().add(launch)
+
+
 def test_adding_after_a_call(saxpy: dlaunch.Kernel, arrays: Any) -> None:
     x, y = arrays
     batch = dlaunch.batch()

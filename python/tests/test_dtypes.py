@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,9 @@ def test_numpy_types(code: str) -> None:
     dtype = np.dtype(code)
     found = _dtype.of_numpy(dtype)
     assert found.numpy() == dtype and found.itemsize == dtype.itemsize and found.str == dtype.str
+
+
+def test_what_looks_like_numpys_and_is_not() -> None:
+    for text, name in (("?8", "odd"), (3, 4)):
+        with pytest.raises(dlaunch.TensorError, match="has no counterpart in DLPack"):
+            _dtype.parse(SimpleNamespace(str=text, name=name))

@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -85,7 +86,7 @@ def test_no_images(tmp_path: Path) -> None:
         dlaunch.load(tmp_path / "none.ptx")
     assert isinstance(missing.value, dlaunch.NotFoundError) and missing.value.status == 6
     assert "none.ptx" in str(missing.value) and missing.value.filename == str(tmp_path / "none.ptx")
-    for image in (5, None, ["x"], 1.5):
+    for image in (5, None, ["x"], 1.5, np.zeros(1, "M8[s]")):
         with pytest.raises(dlaunch.ArgumentError, match="PTX text, a path, or bytes"):
             dlaunch.load(image)
 

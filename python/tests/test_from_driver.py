@@ -57,6 +57,9 @@ def test_prototypes_that_do_not_fit(saxpy: dlaunch.Kernel) -> None:
     for bad in (1, b"()", "(a: f32)\0"):
         with pytest.raises(dlaunch.ArgumentError):
             dlaunch.Kernel.from_driver(saxpy, bad)  # type: ignore[arg-type]
+    for none in (np.zeros(2), np.array("x"), 1.5, "1", None, [saxpy.driver_handle]):
+        with pytest.raises(dlaunch.ArgumentError, match="the address of a CUkernel or CUfunction"):
+            dlaunch.Kernel.from_driver(none)
 
 
 NO_ADDRESS = [1.0, 0.0, True, None, "0x1000", bytes(8), -8, 1 << 64, np.float64(8), np.bool_(True), 1j, [8], object(),

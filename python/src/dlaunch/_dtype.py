@@ -138,7 +138,7 @@ def of_numpy(dtype: Any) -> DataType:
             "M": "; give .view('int64')",
             "m": "; give .view('int64')",
             "O": "; Python objects have no place in device memory",
-        }.get(str(dtype.kind), "")
+        }.get(str(getattr(dtype, "kind", "")), "")
         if str(dtype.str).startswith(">"):
             advice = "; its bytes are in the other order: give .astype(dtype.newbyteorder('='))"
         raise TensorError(f"dtype {name} ({dtype.str}) has no counterpart in DLPack{advice}")

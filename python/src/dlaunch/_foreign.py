@@ -37,4 +37,7 @@ def _number(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         convert = getattr(type(value), "__int__", None)
-    return None if convert is None else int(convert(value))
+    try:
+        return None if convert is None else int(convert(value))
+    except (TypeError, ValueError):  # an array of several
+        return None

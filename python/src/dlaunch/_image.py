@@ -34,7 +34,7 @@ class Image:
         else:
             try:
                 self.data = bytes(memoryview(given))
-            except TypeError:
+            except (TypeError, ValueError):  # no buffer, or an array of dates
                 kind = type(given).__name__
                 raise ArgumentError(f"{what}: {kind} given; PTX text, a path, or bytes of an image is wanted") from None
             self.label = f"{len(self.data)} bytes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -167,7 +168,4 @@ def plain_of(launcher: Any) -> Plain | None:
     """Give what is behind something that launches; None if it does not."""
     if isinstance(launcher, Plain):
         return launcher
-    try:
-        return _behind.get(launcher)
-    except TypeError:  # nothing that could be a key
-        return None
+    return _behind.get(launcher) if isinstance(launcher, types.BuiltinFunctionType) else None
