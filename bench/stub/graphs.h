@@ -1,6 +1,6 @@
 /*
  * Graphs of the stand-in for libcuda: what is captured is lost, but for the user
- * objects. One stream can be captured at a time.
+ * objects. Each thread can capture one stream at a time.
  */
 #ifndef STUB_GRAPHS_H
 #define STUB_GRAPHS_H
@@ -19,8 +19,8 @@ typedef struct graph { /* a CUgraph or a CUgraphExec */
 } graph;
 
 static pthread_mutex_t graphs_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *captured_stream;
-static graph *captured_into;
+static _Thread_local void *captured_stream;
+static _Thread_local graph *captured_into;
 
 static int is_captured(const void *stream) { return captured_into != NULL && stream == captured_stream; }
 
