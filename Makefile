@@ -1,5 +1,6 @@
 # Every target fetches what it needs, into .venv and Go's caches.
 PYTHON ?= python3
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13 python3.14
 FUZZTIME ?= 20s
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VENV := .venv/bin
@@ -9,10 +10,10 @@ export DLAUNCH_LIBRARY := $(CURDIR)/build/libdlaunch.so
 export PYTHONPATH := $(CURDIR)/python/src
 export PYTHONDONTWRITEBYTECODE := 1
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint format clean bench test-gpu bench-gpu fuzz
+.PHONY: help build demo test test-pythons lint format clean bench test-gpu bench-gpu fuzz
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 build: ## Build build/libdlaunch.so, the files that go with it, and the Python wheel
 	@go run ./cmd/build-so -o build -wheel
 demo: build .venv/test ## Launch a kernel from Python and from C, and render build/demo.png with one
@@ -24,6 +25,13 @@ test: build .venv/test ## Run the Go, C and Python tests
 	go test -race $$(go list ./... | grep -v '/capi$$')
 	PYTHON=$(CURDIR)/$(VENV)/python go test -count=1 ./capi
 	$(VENV)/python -m pytest -q -m 'not gpu' python/tests
+test-pythons: build ## Run the Python tests on those of PYTHONS that are here, with builtins and without
+	@tested=; for python in $(PYTHONS); do \
+	tag=$$($$python -c 'import sys; print(sys.implementation.cache_tag)' 2>/dev/null) || { echo "$$python: not here"; continue; }; \
+	test -d build/venv-$$tag || $$python -m venv build/venv-$$tag || exit 1; \
+	build/venv-$$tag/bin/python -m pip install -q --disable-pip-version-check -r python/requirements-test.txt || exit 1; \
+	for fastcall in 1 0; do echo "$$tag, DLAUNCH_FASTCALL=$$fastcall"; DLAUNCH_FASTCALL=$$fastcall \
+	build/venv-$$tag/bin/python -m pytest -q -m 'not gpu' python/tests || exit 1; done; tested=$$tag; done; test -n "$$tested"
 lint: .venv/lint .venv/test ## Check format, vet and types; fail if that changes the working tree
 	@before="$$(git status --porcelain)"; set -ex; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
 	go vet ./...; go run $(STATICCHECK) ./...; $(VENV)/clang-format --dry-run -Werror $(C_FILES); \
