@@ -473,6 +473,35 @@ def test_view_symbols(symbols: dlaunch.Library) -> None:
                 np.testing.assert_array_equal(y, base[key])
 
 
+def test_references_pass_from_a_library_to_what_it_is_linked_into() -> None:
+    owner = Owner(dlaunch.to_device(X))
+    alive = weakref.ref(owner)
+    with dlaunch.load(SYMBOLS) as library:
+        library.bind(table=owner)
+        linked = dlaunch.link([library])
+    del owner, library
+    gc.collect()
+    assert alive() is not None
+    with linked, dlaunch.zeros(100, "f32") as y, linked.kernel("through_pointer(y: out f32[n], n: u32 = n)") as kernel:
+        kernel[1, 128](y)
+        np.testing.assert_array_equal(y.copy_to_host(), 2 * X)
+    del linked, kernel
+    gc.collect()
+    dlaunch.drain()
+    assert alive() is None
+
+
+def test_libraries_that_are_not_linked() -> None:
+    before = dlaunch.live_handles()
+    with dlaunch.load(SYMBOLS) as library:
+        library.bind(table=X)
+        with pytest.raises(dlaunch.ArgumentError, match='link: symbol "table" is bound to a copy of a ndarray f32'):
+            dlaunch.link([library])
+    with pytest.raises(dlaunch.HandleError, match="link: <dlaunch.Library PTX text, closed> given"):
+        dlaunch.link([library])
+    assert dlaunch.live_handles() == before
+
+
 @pytest.mark.parametrize("kept", ["kernel", "launcher", "bound"])
 def test_references_pass_from_the_library_to_its_kernels(kept: str) -> None:
     owner, own = Owner(dlaunch.to_device(X)), dlaunch.to_device(3 * X)

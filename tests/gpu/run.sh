@@ -12,7 +12,7 @@ python=${PYTHON:-python3}
 export DLAUNCH_DRIVER=cuda DLAUNCH_LIBRARY=$PWD/build/libdlaunch.so PYTHONDONTWRITEBYTECODE=1
 site=$(mktemp -d)
 trap 'rm -rf "$site"' EXIT
-if ! "$python" -c 'import tvm_ffi' 2>/dev/null; then
+if ! "$python" -c 'import tvm_ffi, cloudpickle' 2>/dev/null; then
   "$python" -m pip install -q --no-index --no-deps --no-cache-dir --target "$site" wheels/*.whl
 fi
 export PYTHONPATH=$PWD/python/src:$site

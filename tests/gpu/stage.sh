@@ -25,7 +25,7 @@ bench/build.sh "$to/bin"
 
 # What the suite needs and a machine with torch seldom has.
 .venv/bin/python -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
-  --python-version "${GPU_PYTHON:-3.12}" -d "$to/wheels" "$(grep ^apache-tvm-ffi python/requirements-test.txt)"
+  --python-version "${GPU_PYTHON:-3.12}" -d "$to/wheels" $(grep -E '^(apache-tvm-ffi|cloudpickle)' python/requirements-test.txt)
 
 if nvidia-smi -L >/dev/null 2>&1; then
   exec "$to/run.sh" "$to/results" "$what"

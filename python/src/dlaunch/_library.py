@@ -13,7 +13,7 @@ from dlaunch import _abi, _lib
 from dlaunch._array import DeviceArray
 from dlaunch._binding import Binding, refuse_pickling
 from dlaunch._create import view_of_memory
-from dlaunch._errors import ArgumentError, MissingFileError, NotFoundError
+from dlaunch._errors import ArgumentError, HandleError, MissingFileError, NotFoundError
 from dlaunch._image import Image
 from dlaunch._kernel import Kernel
 from dlaunch._managed import Managed, refuse_copy
@@ -101,13 +101,30 @@ class Library(Managed):
         """
         for name, value in by_name.items():
             place = f'symbol "{name}"'
-            binding = Binding(value, place, f"dlaunch_library_bind: {place}")
-            _lib.call("dlaunch_library_bind", self._handle, _lib.encode("name", name), binding.array)
-            binding.freeze()
-            if value is None:  # of all devices
-                self._bindings = {at: c for at, c in self._bindings.items() if at[0] != name}
-            else:
-                self._bindings[name, binding.device] = binding
+            self._bind(name, Binding(value, place, f"dlaunch_library_bind: {place}"))
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        _lib.call("dlaunch_library_bind", self._handle, _lib.encode("name", name), binding.array)
+        is_null = binding.value is None
+        binding.freeze()
+        if is_null:  # of all devices
+            self._bindings = {at: c for at, c in self._bindings.items() if at[0] != name}
+        else:
+            self._bindings[name, binding.device] = binding
+
+    def _pass_on(self, bindings: Iterable[tuple[str, Binding]]) -> None:
+        """Bind what libraries that were linked into this one had bound."""
+        try:
+            for name, binding in bindings:
+                if binding.is_frozen:
+                    raise ArgumentError(
+                        f'link: symbol "{name}" is bound to a copy of a {binding.label} of the host, which is its '
+                        "library's; bind that of the linked library"
+                    )
+                self._bind(name, binding)
+        except BaseException:
+            self.close()
+            raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the image, also of a closed library whose kernels are open; PicklingError if a symbol is bound."""
@@ -185,7 +202,9 @@ def link(images: Iterable[Any], *, names: Mapping[str, str] | None = None, lazy:
     """Make one library of several images, which may use each other's functions and variables.
 
     images: each as load takes it: PTX; cubins, fatbins and objects of relocatable device code (nvcc -rdc=true or -dc);
-    archives of such objects; LTO IR. The simulator links PTX, or LTO IR. The options are load's.
+    archives of such objects; LTO IR. The simulator links PTX, or LTO IR. An open Library stands for the images that it
+    was made of; arrays that are bound to its symbols are bound to those of the linked one too, which keeps them:
+    ArgumentError where that is a copy of a host array. The options are load's.
 
     The driver links; LTO IR takes nvJitLink (pip install nvidia-nvjitlink, or nvidia-nvjitlink-cu12 for a driver of
     CUDA 12): UnsupportedError where that is not there. ImageError carries the linker's log.
@@ -193,7 +212,19 @@ def link(images: Iterable[Any], *, names: Mapping[str, str] | None = None, lazy:
     one = isinstance(images, str | bytes | bytearray | memoryview | os.PathLike)
     if one or not isinstance(images, Iterable):
         raise ArgumentError(f"link: one image ({type(images).__name__}) given; a list of them is wanted")
-    return _made(_Recipe(True, [Image("link", image) for image in images], _own(names), lazy, jit))
+    parts: list[Image] = []
+    bound: list[tuple[str, Binding]] = []
+    for given in images:
+        if isinstance(given, Library):
+            if given.closed:
+                raise HandleError(f"link: {given!r} given")
+            parts += given._recipe.images
+            bound += [(name, binding) for (name, _), binding in given._bindings.items()]
+        else:
+            parts.append(Image("link", given))
+    linked = _made(_Recipe(True, parts, _own(names), lazy, jit))
+    linked._pass_on(bound)
+    return linked
 
 
 @dataclasses.dataclass(frozen=True)
