@@ -226,12 +226,22 @@ dlaunch_status dlaunch_kernel_close(dlaunch_kernel kernel, dlaunch_error *err) {
 
 /* ---- launches */
 
-static dlaunch_status launch(char *function, dlaunch_kernel kernel, const dlaunch_config *config,
-                             const dlaunch_arg *args, uint32_t num_args, dlaunch_error *err) {
+/* Words what the executor has refused, or mends it and launches. */
+static __attribute__((cold, noinline)) dlaunch_status launch_in_go(char *function, dlaunch_kernel kernel,
+                                                                   const dlaunch_config *config,
+                                                                   const dlaunch_arg *args, uint32_t num_args,
+                                                                   dl_fault *fault, dlaunch_error *err) {
   GATE_AS(function, err);
+  return finish(go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, fault, err));
+}
+
+/* The executor asks itself what the gate asks but for the error struct. */
+static inline dlaunch_status launch(char *function, dlaunch_kernel kernel, const dlaunch_config *config,
+                                    const dlaunch_arg *args, uint32_t num_args, dlaunch_error *err) {
+  if (__builtin_expect(err != NULL && err->struct_size < sizeof *err, 0)) return DLAUNCH_ERROR_ARGUMENT;
   dl_fault fault;
   if (__builtin_expect(dl_execute(kernel, config, args, num_args, NULL, &fault) == DL_OK, 1)) return DLAUNCH_OK;
-  return finish(go_launch(function, kernel, (dlaunch_config *)config, (dlaunch_arg *)args, num_args, &fault, err));
+  return launch_in_go(function, kernel, config, args, num_args, &fault, err);
 }
 
 dlaunch_status dlaunch_launch(dlaunch_kernel kernel, const dlaunch_config *config, const dlaunch_arg *args,

@@ -71,19 +71,28 @@ static bool put_bytes(const dl_python *py, PyObject *object, dlaunch_arg *arg) {
 
 /* A DeviceArray's handle is a dlaunch_array or, of a view, the address of a
  * versioned struct, which no handle is as small as. */
-static bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
-  bool done;
-  if (c->handle_offset >= 0) {
-    PyObject *number = *(PyObject **)((char *)object + c->handle_offset);
-    done = number != NULL && put_integer(c, number, arg);
-  } else {
-    PyObject *number = c->py->PyObject_GetAttrString(object, "_handle");
-    done = number != NULL && put_integer(c, number, arg);
-    if (number != NULL) c->py->Py_DecRef(number);
-  }
-  bool is_handle = arg->value.u == 0 || arg->value.u >> 48 != 0;
-  arg->kind = is_handle ? DLAUNCH_ARG_HANDLE : DLAUNCH_ARG_VERSIONED;
+static inline void put_token(uint64_t token, dlaunch_arg *arg) {
+  bool is_handle = token == 0 || token >> 48 != 0;
+  *arg = (dlaunch_arg){.kind = is_handle ? DLAUNCH_ARG_HANDLE : DLAUNCH_ARG_VERSIONED, .value.u = token};
+}
+
+static __attribute__((noinline)) bool put_array_by_name(const callable *c, PyObject *object, dlaunch_arg *arg) {
+  PyObject *number = c->py->PyObject_GetAttrString(object, "_handle");
+  bool done = number != NULL && put_integer(c, number, arg);
+  put_token(arg->value.u, arg);
+  if (number != NULL) c->py->Py_DecRef(number);
   return done;
+}
+
+static inline bool put_array(const callable *c, PyObject *object, dlaunch_arg *arg) {
+  if (__builtin_expect(c->handle_offset < 0, 0)) return put_array_by_name(c, object, arg);
+  PyObject *number = *(PyObject **)((char *)object + c->handle_offset);
+  uint64_t token;
+  if (__builtin_expect(number == NULL || !dl_long_read_handle(c->long_layout, number, &token), 0)) {
+    return put_array_by_name(c, object, arg);
+  }
+  put_token(token, arg);
+  return true;
 }
 
 /* True, too, with an exception set: the answer cannot be relied on. */
@@ -131,23 +140,60 @@ static bool current_stream(const known_type *type, int32_t device, bool *known, 
   return true;
 }
 
-static bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor, dlaunch_arg *arg,
-                       bool *has_stream, uint64_t *stream) {
-  const DLPackExchangeAPI *api = known->api;
-  bool is_read = known->shims != NULL && dl_shims_read(known->shims, object, tensor);
-  if (!is_read && api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
-  if (known->is_lazy && is_lazy(c->py, object, tensor)) return false;
-  arg->kind = DLAUNCH_ARG_TENSOR;
-  arg->value.tensor = tensor;
+/* By torch's functions, or by the exchange API; never of what shows other values than it has. */
+static __attribute__((noinline)) bool read_tensor(const dl_python *py, const known_type *known, PyObject *object,
+                                                  DLTensor *tensor) {
+  bool by_shims = known->shims != NULL && dl_shims_read(known->shims, object, tensor);
+  if (!by_shims && known->api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
+  if (known->is_lazy && is_lazy(py, object, tensor)) return false;
+  if (by_shims) dl_shims_prove(known->shims, object, tensor);
+  return true;
+}
+
+static inline bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor,
+                              dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
+  bool is_read = known->shims != NULL && dl_shims_peek(known->shims, object, tensor);
+  if (__builtin_expect(!is_read, 0) && !read_tensor(c->py, known, object, tensor)) return false;
+  *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_TENSOR, .value.tensor = tensor};
   if (*has_stream || tensor->device.device_type != kDLCUDA) return true;
   return current_stream(known, tensor->device.device_id, has_stream, stream);
 }
 
-/* What dl_attributes_read has read. */
-static bool put_read(const known_type *known, DLTensor *tensor, dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
-  arg->kind = DLAUNCH_ARG_TENSOR;
-  arg->value.tensor = tensor;
-  return *has_stream || current_stream(known, tensor->device.device_id, has_stream, stream);
+/* What few arguments are. */
+static __attribute__((noinline)) bool put_other(const callable *c, const known_type *known, PyObject *object,
+                                                dlaunch_arg *arg) {
+  *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_NONE};
+  switch (known->recipe) {
+    case INDEX:
+      return put_index(c, object, arg);
+    case FLOAT:
+      return put_float(c->py, object, arg);
+    case TRUTH:
+      return put_truth(c->py, object, arg);
+    case BYTES:
+      return put_bytes(c->py, object, arg);
+    case NONE:
+      return true;
+    case SLOW:
+    case LONG:
+    case ARRAY:
+    case EXCHANGE:
+    case ATTRIBUTES:
+      break;
+  }
+  return false;
+}
+
+/* Attributes make objects, which can run Python code (a collection's finalizers): so they
+ * are read before all else, and what is read of them is copied. */
+static bool read_attributes(callable *c, PyObject *const *objects, size_t count, DLTensor *tensors, int64_t *axes) {
+  for (size_t i = 0; i < count; i++) {
+    const known_type *known = dl_type_at(c, i, dl_type_of(c, objects[i]));
+    if (known == NULL || known->recipe != ATTRIBUTES) continue;
+    if (!dl_attributes_read(known->attributes, objects[i], &tensors[i], axes)) return false;
+    axes += DL_AXES;
+  }
+  return true;
 }
 
 /* ---- the call */
@@ -184,91 +230,68 @@ static PyObject *raise_driver_error(const callable *c, const dlaunch_config *con
 }
 
 PyObject *dl_python_call(PyObject *self, PyObject *const *objects, Py_ssize_t n) {
-  /* The one symbol that is needed before the capsule is opened. */
-  callable *c = dl_find_python()->PyCapsule_GetPointer(self, DL_CALLABLE);
-  if (c == NULL) return NULL;
-  const dl_python *py = c->py;
-  if (n > MAX_ARGUMENTS) return leave(c, objects, n, "many arguments");
+  callable *c = dl_callable_of(self);
+  if (__builtin_expect(c == NULL, 0)) return NULL;
+  if (__builtin_expect(n > MAX_ARGUMENTS, 0)) return leave(c, objects, n, "many arguments");
   size_t count = (size_t)n;
   dlaunch_arg *args = alloca((count + 1) * sizeof *args);
   DLTensor *tensors = alloca((count + 1) * sizeof *tensors);
-  bool has_stream = !c->chooses_stream;
-  uint64_t stream = c->config.stream;
-
-  /* All types are known before the first conversion: asking runs Python code,
-   * and a DLTensor's shape is sure only while nothing else runs. */
-  const known_type **types = alloca((count + 1) * sizeof *types);
-  size_t by_attributes = 0;
-  for (size_t i = 0; i < count; i++) {
-    PyObject *type = dl_type_of(c, objects[i]);
-    bool again = i > 0 && types[i - 1]->type == type; /* arguments of one type come together */
-    types[i] = again ? types[i - 1] : dl_type_find(c, type);
-    if (__builtin_expect(types[i] == NULL, 0)) types[i] = dl_type_learn(c, type);
-    if (types[i] == NULL || types[i]->recipe == SLOW) return leave(c, objects, n, "another type");
-    by_attributes += types[i]->recipe == ATTRIBUTES;
-  }
-  /* Attributes come next, since they make objects, which can run Python code too
-   * (a collection's finalizers); what is read of them is copied. */
-  if (by_attributes > 0) {
-    int64_t *axes = alloca(by_attributes * DL_AXES * sizeof *axes);
-    for (size_t i = 0; i < count; i++) {
-      if (types[i]->recipe != ATTRIBUTES) continue;
-      if (!dl_attributes_read(types[i]->attributes, objects[i], &tensors[i], axes)) {
-        return leave(c, objects, n, "conversion failed");
-      }
-      axes += DL_AXES;
-    }
-  }
-  if (c->bound_type != NULL && !current_stream(c->bound_type, c->bound_device, &has_stream, &stream)) {
+  bool has_stream, by_attributes;
+  uint64_t stream;
+again: /* where Python code has run: a DLTensor's shape is sure only while nothing else does */
+  by_attributes = false;
+  has_stream = !c->chooses_stream;
+  stream = c->config.stream;
+  if (__builtin_expect(c->bound_type != NULL, 0) &&
+      !current_stream(c->bound_type, c->bound_device, &has_stream, &stream)) {
     return leave(c, objects, n, "conversion failed");
   }
   for (size_t i = 0; i < count; i++) {
-    PyObject *object = objects[i];
-    dlaunch_arg *arg = &args[i];
-    *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_NONE};
-    bool done = true;
-    switch (types[i]->recipe) {
-      case INDEX:
-        done = put_index(c, object, arg);
-        break;
-      case FLOAT:
-        done = put_float(py, object, arg);
-        break;
-      case TRUTH:
-        done = put_truth(py, object, arg);
-        break;
-      case LONG:
-        done = put_integer(c, object, arg);
-        break;
-      case SLOW:
-      case NONE:
-        break;
-      case BYTES:
-        done = put_bytes(py, object, arg);
-        break;
-      case ARRAY:
-        done = put_array(c, object, arg);
-        break;
-      case EXCHANGE:
-        done = put_tensor(c, types[i], object, &tensors[i], arg, &has_stream, &stream);
-        break;
-      case ATTRIBUTES:
-        done = put_read(types[i], &tensors[i], arg, &has_stream, &stream);
-        break;
+    PyObject *object = objects[i], *type = dl_type_of(c, object);
+    const known_type *known = dl_type_at(c, i, type);
+    if (__builtin_expect(known == NULL, 0)) {
+      if (dl_type_learn(c, type) == NULL) return leave(c, objects, n, "another type");
+      goto again;
+    }
+    bool done;
+    if (known->recipe == EXCHANGE) {
+      done = put_tensor(c, known, object, &tensors[i], &args[i], &has_stream, &stream);
+    } else if (known->recipe == ARRAY) {
+      done = put_array(c, object, &args[i]);
+    } else if (known->recipe == LONG) {
+      args[i] = (dlaunch_arg){.kind = DLAUNCH_ARG_INT};
+      done = put_integer(c, object, &args[i]);
+    } else if (known->recipe == ATTRIBUTES) {
+      if (!by_attributes) {
+        int64_t *axes = alloca(count * DL_AXES * sizeof *axes);
+        if (!read_attributes(c, objects, count, tensors, axes)) return leave(c, objects, n, "conversion failed");
+        by_attributes = true;
+        i = -(size_t)1; /* what was converted before is converted again */
+        continue;
+      }
+      args[i] = (dlaunch_arg){.kind = DLAUNCH_ARG_TENSOR, .value.tensor = &tensors[i]};
+      done = has_stream || current_stream(known, tensors[i].device.device_id, &has_stream, &stream);
+    } else if (known->recipe == SLOW) {
+      return leave(c, objects, n, "another type");
+    } else {
+      done = put_other(c, known, object, &args[i]);
     }
     if (__builtin_expect(!done, 0)) return leave(c, objects, n, "conversion failed");
   }
 
   dlaunch_config with_stream;
   const dlaunch_config *config = &c->config;
-  if (stream != config->stream) {
+  if (__builtin_expect(stream != config->stream, 0)) {
     with_stream = c->config;
     with_stream.stream = stream;
     config = &with_stream;
   }
   dl_fault fault;
   int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, c->holds_lock ? NULL : &c->hooks, &fault);
-  if (__builtin_expect(reason == DL_OK, 1)) return dl_none(py);
+  if (__builtin_expect(reason == DL_OK, 1)) {
+    if (c->counts_none) c->py->Py_IncRef(c->py->_Py_NoneStruct);
+    return c->py->_Py_NoneStruct;
+  }
   if (reason == DL_DRIVER) return raise_driver_error(c, config, args, (uint32_t)n, &fault);
   return leave(c, objects, n, dl_reason_name(reason));
 }

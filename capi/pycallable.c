@@ -15,8 +15,10 @@ static void release(callable *c) {
   free(c);
 }
 
+_Atomic size_t dl_capsule_at;
+
 static void release_capsule(PyObject *capsule) {
-  callable *c = dl_find_python()->PyCapsule_GetPointer(capsule, DL_CALLABLE);
+  callable *c = dl_callable_of(capsule);
   if (c != NULL) release(c);
 }
 
@@ -77,6 +79,10 @@ static bool prepare(callable *c, PyObject *support) {
   bool found = dl_find_type_offset(py, &c->type_offset);
   if (found) {
     c->long_layout = dl_long_find(py, c->type_offset);
+    c->counts_none = dl_counts_none(py);
+    if (atomic_load_explicit(&dl_capsule_at, memory_order_relaxed) == 0) {
+      atomic_store_explicit(&dl_capsule_at, dl_find_capsule_offset(py, c->type_offset), memory_order_relaxed);
+    }
     dl_type_remember(c, array_type, (known_type){.recipe = ARRAY});
     dl_type_remember(c, py->PyFloat_Type, (known_type){.recipe = FLOAT});
     dl_type_remember(c, py->PyLong_Type, (known_type){.recipe = LONG});

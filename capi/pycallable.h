@@ -5,6 +5,7 @@
 #ifndef DL_PYCALLABLE_H
 #define DL_PYCALLABLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "exec.h"
@@ -13,7 +14,7 @@
 #include "pyshims.h"
 #include "python.h"
 
-enum { MAX_TYPES = 64 };
+enum { MAX_TYPES = 64, MAX_PLACES = 32 };
 
 /* How objects of one type are converted; python/src/dlaunch/_arguments.py gives
  * the first four, or the address of the type's exchange API, which is greater, or
@@ -42,21 +43,37 @@ typedef struct callable { /* what the builtin's self, a capsule, holds */
   PyObject *leave, *raise, *recipe_of;
   const known_type *bound_type; /* of the bound tensor that says where launches go; NULL: those that are passed do */
   int32_t bound_device;
+  bool counts_none;
+  const known_type *last[MAX_PLACES]; /* the types of the last call's first arguments, or NULLs: seldom others come */
   uint32_t num_types;
   known_type types[MAX_TYPES];
 } callable;
 
 #define DL_CALLABLE "dlaunch_callable" /* the capsule's name */
 
+extern _Atomic size_t dl_capsule_at; /* in a capsule, of its pointer; 0 where that is not known */
+
+/* What the builtin's self holds: NULL with an exception set. */
+static inline callable *dl_callable_of(PyObject *self) {
+  size_t at = atomic_load_explicit(&dl_capsule_at, memory_order_relaxed);
+  if (__builtin_expect(at != 0, 1)) return *(callable **)((char *)self + at);
+  return dl_find_python()->PyCapsule_GetPointer(self, DL_CALLABLE);
+}
+
 static inline PyObject *dl_type_of(const callable *c, PyObject *object) {
   return *(PyObject **)((char *)object + c->type_offset);
 }
 
-static inline const known_type *dl_type_find(const callable *c, PyObject *type) {
-  for (uint32_t i = 0; i < c->num_types; i++) {
-    if (c->types[i].type == type) return &c->types[i];
-  }
-  return NULL;
+/* NULL for a type that is not known yet. */
+const known_type *dl_type_find(const callable *c, PyObject *type);
+
+/* That of the argument with this index. */
+static inline const known_type *dl_type_at(callable *c, size_t index, PyObject *type) {
+  const known_type *last = index < MAX_PLACES ? c->last[index] : NULL;
+  if (__builtin_expect(last != NULL && last->type == type, 1)) return last;
+  const known_type *found = dl_type_find(c, type);
+  if (index < MAX_PLACES) c->last[index] = found;
+  return found;
 }
 
 /* Asks Python how to convert a type: NULL, perhaps with an exception set. */

@@ -8,24 +8,6 @@
 
 #include <stdlib.h>
 
-enum { MAX_DTYPES = 64 };
-
-typedef int32_t (*read_int32)(void *tensor, int32_t *out); /* 0, or an error */
-typedef int32_t (*read_int64)(void *tensor, int64_t *out);
-typedef int32_t (*read_pointer)(void *tensor, void **out);
-typedef int32_t (*read_axes)(void *tensor, int64_t **out);
-
-struct dl_shims {
-  int64_t tensor_at;     /* in an object */
-  int32_t strided, cuda; /* torch's numbers of a layout and of a device type */
-  read_int32 layout, device_type, device_index, dtype;
-  read_int64 dim;
-  read_axes sizes, strides;
-  read_pointer data;
-  uint32_t num_dtypes;
-  DLDataType dtypes[MAX_DTYPES]; /* by torch's number; of no bits where it has no counterpart */
-};
-
 bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
   void *tensor = (char *)object + how->tensor_at;
   int32_t layout, device_type, device_index, dtype;
@@ -43,17 +25,61 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
   return true;
 }
 
+static bool is_told(const DLTensor *a, const DLTensor *b) {
+  size_t bytes = (size_t)a->ndim * sizeof(int64_t);
+  return a->data == b->data && a->ndim == b->ndim && memcmp(&a->dtype, &b->dtype, sizeof a->dtype) == 0 &&
+         a->device.device_type == b->device.device_type && a->device.device_id == b->device.device_id &&
+         memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->strides, b->strides, bytes) == 0;
+}
+
+void dl_shims_prove(dl_shims *how, PyObject *object, const DLTensor *told) {
+  const char *tensor = *(const char **)((char *)object + how->tensor_at);
+  const char *storage = how->at.known ? (const char *)dl_word_at(tensor, how->at.storage) : NULL;
+  if (storage == NULL) return;
+  dl_shims trial = *how;
+  trial.num_proved = 1;
+  trial.proved[0] = (dl_proved){.keys = dl_word_at(tensor, how->at.keys),
+                                .deleter = dl_word_at(storage, how->at.deleter),
+                                .device = dl_half_at(tensor, how->at.device)};
+  DLTensor fields;
+  if (!dl_shims_peek(&trial, object, &fields) || !is_told(&fields, told)) return;
+  if (how->num_proved == DL_SHIMS_PROVED) how->num_proved = 0; /* more kinds than are seen at one place */
+  how->proved[how->num_proved++] = trial.proved[0];
+}
+
 /* ---- making one */
 
-/* The items of a recipe, in order; those from LAYOUT to DATA are addresses. */
-enum { TENSOR_AT, STRIDED, CUDA, LAYOUT, DEVICE_TYPE, DEVICE_INDEX, DTYPE, DIM, SIZES, STRIDES, DATA, FIRST_DTYPE };
+/* The items of a recipe, in order; those from LAYOUT to DATA are addresses, those from KEYS
+ * to DELETER offsets, or all 0. */
+enum {
+  TENSOR_AT,
+  STRIDED,
+  CUDA,
+  LAYOUT,
+  DEVICE_TYPE,
+  DEVICE_INDEX,
+  DTYPE,
+  DIM,
+  SIZES,
+  STRIDES,
+  DATA,
+  KEYS,
+  STORAGE,
+  RANK,
+  OFFSET,
+  DTYPE_NUMBER,
+  DEVICE,
+  STORAGE_DATA,
+  DELETER,
+  FIRST_DTYPE
+};
 
 dl_shims *dl_shims_new(const dl_python *py, PyObject *recipe) {
   dl_shims *how = calloc(1, sizeof *how);
   if (how == NULL) return (void *)py->PyErr_NoMemory();
-  uint64_t items[FIRST_DTYPE + MAX_DTYPES] = {0};
+  uint64_t items[FIRST_DTYPE + DL_SHIMS_DTYPES] = {0};
   Py_ssize_t size = py->PyTuple_Size(recipe);
-  for (Py_ssize_t i = 0; i < size && i < FIRST_DTYPE + MAX_DTYPES; i++) {
+  for (Py_ssize_t i = 0; i < size && i < FIRST_DTYPE + DL_SHIMS_DTYPES; i++) {
     PyObject *item = py->PyTuple_GetItem(recipe, i);
     if (item != NULL) items[i] = py->PyLong_AsUnsignedLongLong(item);
   }
@@ -64,15 +90,24 @@ dl_shims *dl_shims_new(const dl_python *py, PyObject *recipe) {
   how->tensor_at = (int64_t)items[TENSOR_AT];
   how->strided = (int32_t)items[STRIDED];
   how->cuda = (int32_t)items[CUDA];
-  how->layout = (read_int32)(uintptr_t)items[LAYOUT];
-  how->device_type = (read_int32)(uintptr_t)items[DEVICE_TYPE];
-  how->device_index = (read_int32)(uintptr_t)items[DEVICE_INDEX];
-  how->dtype = (read_int32)(uintptr_t)items[DTYPE];
-  how->dim = (read_int64)(uintptr_t)items[DIM];
-  how->sizes = (read_axes)(uintptr_t)items[SIZES];
-  how->strides = (read_axes)(uintptr_t)items[STRIDES];
-  how->data = (read_pointer)(uintptr_t)items[DATA];
-  for (; how->num_dtypes < MAX_DTYPES && FIRST_DTYPE + how->num_dtypes < (uint64_t)size; how->num_dtypes++) {
+  how->layout = (dl_read_int32)(uintptr_t)items[LAYOUT];
+  how->device_type = (dl_read_int32)(uintptr_t)items[DEVICE_TYPE];
+  how->device_index = (dl_read_int32)(uintptr_t)items[DEVICE_INDEX];
+  how->dtype = (dl_read_int32)(uintptr_t)items[DTYPE];
+  how->dim = (dl_read_int64)(uintptr_t)items[DIM];
+  how->sizes = (dl_read_axes)(uintptr_t)items[SIZES];
+  how->strides = (dl_read_axes)(uintptr_t)items[STRIDES];
+  how->data = (dl_read_pointer)(uintptr_t)items[DATA];
+  how->at.keys = (uint32_t)items[KEYS];
+  how->at.storage = (uint32_t)items[STORAGE];
+  how->at.rank = (uint32_t)items[RANK];
+  how->at.offset = (uint32_t)items[OFFSET];
+  how->at.dtype = (uint32_t)items[DTYPE_NUMBER];
+  how->at.device = (uint32_t)items[DEVICE];
+  how->at.data = (uint32_t)items[STORAGE_DATA];
+  how->at.deleter = (uint32_t)items[DELETER];
+  how->at.known = how->at.keys != 0;
+  for (; how->num_dtypes < DL_SHIMS_DTYPES && FIRST_DTYPE + how->num_dtypes < (uint64_t)size; how->num_dtypes++) {
     uint64_t packed = items[FIRST_DTYPE + how->num_dtypes];
     how->dtypes[how->num_dtypes] = (DLDataType){(uint8_t)packed, (uint8_t)(packed >> 8), (uint16_t)(packed >> 16)};
   }

@@ -54,6 +54,44 @@ bool dl_find_type_offset(const dl_python *py, size_t *offset) {
   return found;
 }
 
+/* Only the words that every capsule has are looked at. */
+static size_t word_of(const void *object, size_t from, size_t size, const void *wanted) {
+  size_t found = 0;
+  for (size_t at = from; at + sizeof wanted <= size; at += sizeof wanted) {
+    if (memcmp((const char *)object + at, &wanted, sizeof wanted) != 0) continue;
+    if (found != 0) return 0;
+    found = at;
+  }
+  return found;
+}
+
+size_t dl_find_capsule_offset(const dl_python *py, size_t type_offset) {
+  static char pointers[2];
+  size_t found[2] = {0, 0};
+  for (int i = 0; i < 2; i++) {
+    PyObject *capsule = py->PyCapsule_New(&pointers[i], "dlaunch_trial", NULL);
+    PyObject *type = capsule != NULL ? py->PyObject_Type(capsule) : NULL;
+    PyObject *number = type != NULL ? py->PyObject_GetAttrString(type, "__basicsize__") : NULL;
+    long long size = number != NULL ? py->PyLong_AsLongLong(number) : -1;
+    if (size > 0) found[i] = word_of(capsule, type_offset + sizeof(PyObject *), (size_t)size, &pointers[i]);
+    PyObject *made[] = {number, type, capsule};
+    for (size_t n = 0; n < sizeof made / sizeof *made; n++) {
+      if (made[n] != NULL) py->Py_DecRef(made[n]);
+    }
+  }
+  py->PyErr_Clear();
+  return found[0] == found[1] ? found[0] : 0;
+}
+
+bool dl_counts_none(const dl_python *py) {
+  uint64_t before, after;
+  memcpy(&before, py->_Py_NoneStruct, sizeof before);
+  py->Py_IncRef(py->_Py_NoneStruct);
+  memcpy(&after, py->_Py_NoneStruct, sizeof after);
+  py->Py_DecRef(py->_Py_NoneStruct);
+  return before != after;
+}
+
 bool dl_clear_exception(const dl_python *py) {
   if (py->PyErr_Occurred() != NULL && !py->PyErr_ExceptionMatches(*py->PyExc_Exception)) return false;
   py->PyErr_Clear();

@@ -90,6 +90,13 @@ const dl_python *dl_find_python(void);
  * it is not so. */
 bool dl_find_type_offset(const dl_python *py, size_t *offset);
 
+/* Where a capsule has its pointer: found by trying, as no promise of CPython's says it. 0
+ * where it is not found. Leaves no exception. */
+size_t dl_find_capsule_offset(const dl_python *py, size_t type_offset);
+
+/* Whether references to None are counted: not from CPython 3.12 on. */
+bool dl_counts_none(const dl_python *py);
+
 /* Clears the exception of something that will be tried another way. False for one that
  * is no Exception (KeyboardInterrupt): it stays, and ends the call. */
 bool dl_clear_exception(const dl_python *py);

@@ -6,6 +6,13 @@ void dl_type_forget(known_type *known) {
   if (known->shims != NULL) dl_shims_free(known->shims);
 }
 
+const known_type *dl_type_find(const callable *c, PyObject *type) {
+  for (uint32_t i = 0; i < c->num_types; i++) {
+    if (c->types[i].type == type) return &c->types[i];
+  }
+  return NULL;
+}
+
 const known_type *dl_type_remember(callable *c, PyObject *type, known_type known) {
   const known_type *found = dl_type_find(c, type); /* another thread may have, meanwhile */
   if (found != NULL || c->num_types == MAX_TYPES) {

@@ -125,7 +125,7 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		case prototype.Anything:
 			step.DTypeMask = maskAny
 		}
-		if isPlain(&step) {
+		if isPlainTensor(&step) {
 			step.Flags |= exec.Plain
 			step.Align = max(step.Align, naturalAlign(p.Scalar.Type))
 		}
@@ -141,13 +141,20 @@ func (c *compiled) step(p *prototype.Param, s slot) exec.Step {
 		if p.Attrs.Multiple != 0 {
 			step.Flags, step.Dims = exec.Multiple, uint32(len(c.program.Dims))
 			c.program.Dims = append(c.program.Dims, exec.Dim{Size: exec.FixedExtent, Value: p.Attrs.Multiple})
+		} else if isPlainNumber(&step) {
+			step.Flags = exec.Plain
 		}
 	}
 	return step
 }
 
-// isPlain says whether the executor's short way will do.
-func isPlain(s *exec.Step) bool {
+// isPlainNumber says whether the executor's short way will do.
+func isPlainNumber(s *exec.Step) bool {
+	return (s.Size == 4 || s.Size == 8) && (s.Format == exec.FormatSigned || s.Format == exec.FormatUnsigned || s.Format == exec.FormatFloat)
+}
+
+// isPlainTensor says the same of a tensor.
+func isPlainTensor(s *exec.Step) bool {
 	return s.DTypeMask == maskExact && s.Form == exec.FormPointer && s.Flags&(exec.Fortran|exec.Strided|exec.OpenRank|exec.Peer) == 0
 }
 

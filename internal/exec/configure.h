@@ -38,7 +38,7 @@ static __attribute__((noinline)) int32_t refuse_limits(const dl_launch_config *c
 }
 
 /* One branch for all limits. */
-static int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
+static inline __attribute__((always_inline)) int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
                             dl_fault *fault) {
   const uint32_t *grid = config->grid, *block = config->block;
   out->grid[0] = grid[0];
@@ -90,6 +90,11 @@ static int32_t device_of_context(const void *context) {
     if (atomic_load_explicit(&dl_the_driver.contexts[i], memory_order_relaxed) == context) return i;
   }
   return -1;
+}
+
+/* Nothing is to be found out: tensors are on the one device, or nowhere. */
+static inline bool is_sole_device(const dlaunch_config *config) {
+  return (dl_the_driver.num_devices == 1) & (config->stream >> 48 == 0);
 }
 
 /*

@@ -1,4 +1,5 @@
 /* One launch, from a handle and arguments to the driver's call. */
+#pragma GCC optimize("no-tree-slp-vectorize") /* it gathers a few words by more instructions than it saves */
 #include "configure.h"
 #include "plain.h"
 
@@ -13,8 +14,6 @@ enum { CAPTURED = -1 };      /* in place of a CUresult */
 #define PARAM_END ((void *)0)
 #define PARAM_BUFFER ((void *)1)
 #define PARAM_SIZE ((void *)2)
-
-enum { SMALL_PARAMS = 4096, LARGE_PARAMS = 32768 };
 
 /* ---------------------------------------------------------------- arguments */
 
@@ -105,47 +104,62 @@ static int32_t put_derived(dl_pack *pack, const dlaunch_arg *args, uint32_t whic
   return DL_OK;
 }
 
-static int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args, dl_fault *fault) {
-  const dl_program *program = &pack->kernel->program;
-  if (num_args != program->num_steps) return dl_refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
-  if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
-  if (program->has_constants) memcpy(pack->params, program->params, program->params_size);
-  for (uint32_t i = 0; i < program->num_sizes; i++) {
-    pack->sizes[i] = program->sizes[i];
-    __asm__("" ::: "memory"); /* a few words: no call of memcpy */
-  }
-  uint16_t short_way = pack->ranges == NULL && !pack->checks_pointers ? DL_PLAIN : 0;
-  if (__builtin_expect(pack->kernel->use != NULL, 0)) {
-    pack->has_arrays = true;
-    dl_remember_stream(pack->kernel->use, pack->stream);
-  }
-  for (uint32_t i = 0; i < num_args; i++) {
-    const dl_step *step = &program->steps[i];
-    if (step->flags & short_way && dl_put_plain(pack, step, &args[i])) continue;
-    int32_t reason = dl_put_argument(pack, step, i, &args[i], fault);
-    if (__builtin_expect(reason != DL_OK, 0)) {
-      fault->argument = (int32_t)i;
-      return reason;
-    }
-  }
-  for (uint32_t i = 0; i < program->num_derived; i++) {
+static __attribute__((noinline)) int32_t put_all_derived(dl_pack *pack, const dlaunch_arg *args, dl_fault *fault) {
+  for (uint32_t i = 0; i < pack->kernel->program.num_derived; i++) {
     int32_t reason = put_derived(pack, args, i, fault);
     if (reason != DL_OK) return reason;
   }
   return DL_OK;
 }
 
+/* The values that sizes begin with: few without a loop. */
+static inline void put_sizes(const dl_program *program, int64_t *sizes, bool few) {
+  if (few) {
+    memcpy(sizes, program->sizes, DL_FEW_SIZES * sizeof *sizes);
+  } else {
+    memcpy(sizes, program->sizes, program->num_sizes * sizeof *sizes);
+  }
+}
+
+/* Both have room up to a multiple of 16 bytes. Few kernels have constants, and all that
+ * are bound: without a call of memcpy, which has as many instructions as all of these. */
+static inline void put_constants(const dl_program *program, uint8_t *params) {
+  for (uint32_t at = 0; at < program->params_size; at += DL_CONSTANTS_AT_ONCE) {
+    memcpy(params + at, program->params + at, DL_CONSTANTS_AT_ONCE);
+  }
+}
+
+static inline __attribute__((always_inline)) int32_t put_all(dl_pack *pack, const dlaunch_arg *args, uint32_t num_args,
+                                                             bool plain, dl_fault *fault) {
+  const dl_program *program = &pack->kernel->program;
+  if (num_args != program->num_steps) return dl_refuse(fault, DL_COUNT, -1, num_args, program->num_steps);
+  if (num_args != 0 && args == NULL) return dl_refuse(fault, DL_ARGUMENTS, -1, num_args, 0);
+  put_sizes(program, pack->sizes, plain);
+  if (program->has_constants) put_constants(program, pack->params);
+  if (__builtin_expect(pack->kernel->use != NULL, 0)) {
+    pack->has_arrays = true;
+    dl_remember_stream(pack->kernel->use, pack->stream);
+  }
+  for (uint32_t i = 0; i < num_args; i++) {
+    if (plain && __builtin_expect((i = dl_put_plain(pack, args, i, num_args)) == num_args, 1)) break;
+    int32_t reason = dl_put_argument(pack, &program->steps[i], i, &args[i], fault);
+    if (__builtin_expect(reason != DL_OK, 0)) {
+      fault->argument = (int32_t)i;
+      return reason;
+    }
+  }
+  if (__builtin_expect(program->num_derived == 0, 1)) return DL_OK;
+  return put_all_derived(pack, args, fault);
+}
+
 /* ---------------------------------------------------------------- the launch */
 
-/* What one call asks for. */
+/* What one call asks for, but the arguments. */
 typedef struct request {
-  uint64_t kernel;
   const dlaunch_config *config;
-  const dlaunch_arg *args;
-  uint32_t num_args;
-  bool held;
   const dl_hooks *hooks;
   const uint64_t *scratch;
+  bool held;
 } request;
 
 /* The default streams are the current context's: where that is none, or another
@@ -162,10 +176,10 @@ static bool borrow_context(int32_t device, void **former, bool *other) {
 
 /* A default stream of a context that is not the primary one cannot be asked later
  * whether it has passed: so its arrays wait for all. */
-static __attribute__((noinline)) void used_elsewhere(const dl_pack *pack, const request *r) {
-  if (pack->kernel->use != NULL) atomic_fetch_or(&pack->kernel->use->elsewhere, DL_MORE_STREAMS);
-  for (uint32_t i = 0; i < r->num_args; i++) {
-    dl_object *object = r->args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(r->args[i].value.handle) : NULL;
+static void used_elsewhere(const dl_kernel *kernel, const dlaunch_arg *args, uint32_t num_args) {
+  if (kernel->use != NULL) atomic_fetch_or(&kernel->use->elsewhere, DL_MORE_STREAMS);
+  for (uint32_t i = 0; i < num_args; i++) {
+    dl_object *object = args[i].kind == DLAUNCH_ARG_HANDLE ? dl_find(args[i].value.handle) : NULL;
     if (object != NULL) atomic_fetch_or(&((dl_tensor *)object)->owner->elsewhere, DL_MORE_STREAMS);
   }
 }
@@ -182,61 +196,58 @@ static __attribute__((noinline)) bool is_captured(uint64_t stream) {
 static inline int32_t launch_here(const dl_launch_config *config, void *function, void **extra, bool held) {
   /* The legacy default stream cannot be captured. */
   bool may_be = config->stream > LEGACY_STREAMS && !held;
-  if (may_be && __builtin_expect(is_captured(config->stream), 0)) return CAPTURED;
+  if (__builtin_expect(may_be, 0) && is_captured(config->stream)) return CAPTURED;
   return dl_the_driver.launch(config, function, NULL, extra);
+}
+
+static __attribute__((noinline)) int32_t launch_borrowing(const dl_kernel *kernel, const dl_launch_config *config,
+                                                          void **extra, int32_t device, const dlaunch_arg *args,
+                                                          uint32_t num_args, bool held) {
+  void *former = NULL;
+  bool other = false, borrowed = borrow_context(device, &former, &other);
+  if (other) used_elsewhere(kernel, args, num_args);
+  dl_this_thread->lacks_context = borrowed;
+  int32_t code = launch_here(config, kernel->function, extra, held);
+  if (borrowed) dl_the_driver.ctx_set_current(former);
+  return code;
+}
+
+/* Whether the primary context is current. */
+static inline bool is_at_home(int32_t device) {
+  const dl_driver *driver = &dl_the_driver;
+  void *current = NULL, *home = atomic_load_explicit(&driver->contexts[device], memory_order_acquire);
+  return (driver->ctx_get_current(&current) == 0) & (current == home) & (home != NULL);
 }
 
 /* Where there is one device the current context is its, or none: the driver's own
  * answer says so, and saves asking before each launch. Asked are threads that had
  * none, until they have one; and launches with arrays of dlaunch's. */
-static int32_t launch_in_context(const dl_pack *pack, const dl_launch_config *config, void **extra, int32_t device,
-                                 const request *r) {
+static inline int32_t launch_in_context(const dl_pack *pack, const dl_launch_config *config, void **extra,
+                                        int32_t device, const dlaunch_arg *args, uint32_t num_args, bool held) {
   enum { INVALID_CONTEXT = 201 }; /* no context is current */
   const dl_driver *driver = &dl_the_driver;
-  void *function = pack->kernel->function;
   bool any_context = config->stream > DEFAULT_STREAMS || driver->ctx_get_current == NULL;
-  bool unasked = driver->num_devices == 1 && !pack->has_arrays && !dl_this_thread->lacks_context;
-  if (any_context || unasked) {
-    int32_t code = launch_here(config, function, extra, r->held);
+  bool asks = (driver->num_devices != 1) | pack->has_arrays | dl_this_thread->lacks_context;
+  if (__builtin_expect(any_context | !asks, 1) || __builtin_expect(is_at_home(device), 1)) {
+    int32_t code = launch_here(config, pack->kernel->function, extra, held);
     if (__builtin_expect(code != INVALID_CONTEXT || any_context, 1)) return code;
   }
-  void *former = NULL;
-  bool other = false, borrowed = borrow_context(device, &former, &other);
-  if (__builtin_expect(other, 0)) used_elsewhere(pack, r);
-  dl_this_thread->lacks_context = borrowed;
-  int32_t code = launch_here(config, function, extra, r->held);
-  if (borrowed) driver->ctx_set_current(former);
-  return code;
-}
-
-static int32_t launch(dl_pack *pack, const dl_launch_config *config, int32_t device, const request *r,
-                      dl_fault *fault) {
-  const dl_kernel *kernel = pack->kernel;
-  size_t size = kernel->program.params_size;
-  dl_call call = {atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
-  void *with[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, &call};
-  void *without[] = {PARAM_END, &call};
-  void *state = r->hooks ? r->hooks->before() : NULL;
-  int32_t code = launch_in_context(pack, config, size ? with : without, device, r);
-  if (r->hooks) r->hooks->after(state);
-  if (__builtin_expect(code == 0, 1)) return DL_OK;
-  if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
-  fault->driver_code = code;
-  return dl_refuse(fault, DL_DRIVER, -1, device, 0);
+  return launch_borrowing(pack->kernel, config, extra, device, args, num_args, held);
 }
 
 /* Closed handles come before any other fault of a call. */
-static int32_t prefer_stale(const request *r, dl_fault *fault) {
-  if (r->config != NULL && r->config->struct_size >= sizeof *r->config && r->config->stream >> 48 != 0 &&
-      (dl_kind(r->config->stream) != DL_KIND_STREAM || dl_find(r->config->stream) == NULL)) {
+static __attribute__((cold, noinline)) int32_t prefer_stale(const dlaunch_config *config, const dlaunch_arg *args,
+                                                            uint32_t num_args, dl_fault *fault) {
+  if (config != NULL && config->struct_size >= sizeof *config && config->stream >> 48 != 0 &&
+      (dl_kind(config->stream) != DL_KIND_STREAM || dl_find(config->stream) == NULL)) {
     fault->argument = -1;
-    return dl_refuse(fault, DL_STALE_STREAM, -1, (int64_t)r->config->stream, 0);
+    return dl_refuse(fault, DL_STALE_STREAM, -1, (int64_t)config->stream, 0);
   }
-  for (uint32_t i = 0; r->args != NULL && i < r->num_args; i++) {
+  for (uint32_t i = 0; args != NULL && i < num_args; i++) {
     const DLTensor *t;
     uint64_t flags;
     dl_fault stale = {.argument = (int32_t)i};
-    if (r->args[i].kind == DLAUNCH_ARG_HANDLE && dl_tensor_of(&r->args[i], &t, &flags, &stale) == DL_STALE_ARGUMENT) {
+    if (args[i].kind == DLAUNCH_ARG_HANDLE && dl_tensor_of(&args[i], &t, &flags, &stale) == DL_STALE_ARGUMENT) {
       *fault = stale;
       break;
     }
@@ -244,71 +255,106 @@ static int32_t prefer_stale(const request *r, dl_fault *fault) {
   return fault->reason;
 }
 
-static int32_t check_and_launch(dl_pack *pack, const request *r, dl_fault *fault) {
+/* plain, a constant, leaves out what few launches need. */
+static inline __attribute__((always_inline)) int32_t check_and_launch(dl_pack *pack, const request *r,
+                                                                      const dlaunch_arg *args, uint32_t num_args,
+                                                                      bool plain, dl_fault *fault) {
   const dlaunch_config *config = r->config;
-  uint64_t stream;
-  int32_t device;
-  int32_t reason = check_struct(config, fault);
+  const dl_kernel *kernel = pack->kernel;
+  int32_t reason = plain ? DL_OK : check_struct(config, fault);
   if (reason != DL_OK) return reason;
-  pack->checks_pointers = (config->flags | dl_the_driver.checks) & DLAUNCH_CHECK_POINTERS;
-  reason = put_all(pack, r->args, r->num_args, fault);
-  if (reason == DL_OK) reason = choose_device(config, pack->device, &stream, &device, fault);
-  if (reason != DL_OK) return reason;
+  pack->stream = config->stream;
+  if (!plain) pack->checks_pointers = (config->flags | dl_the_driver.checks) & DLAUNCH_CHECK_POINTERS;
+  reason = put_all(pack, args, num_args, plain, fault);
+  if (__builtin_expect(reason != DL_OK, 0)) return reason;
 
-  const dl_limits *limits = &pack->kernel->limits[device];
-  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return dl_refuse(fault, DL_LIMITS, -1, device, 0);
-  dl_launch_config out = {.stream = stream};
-  reason = check_limits(&out, config, limits, fault);
-  if (reason != DL_OK) return reason;
-  if (config->num_attributes == 0 && (config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0 &&
-      !(config->flags & DLAUNCH_COOPERATIVE)) {
-    return out.grid[0] == 0 ? DL_OK : launch(pack, &out, device, r, fault);
+  dl_launch_config out = {.stream = config->stream};
+  int32_t device = 0;
+  if (__builtin_expect(!is_sole_device(config), 0)) {
+    reason = choose_device(config, pack->device, &out.stream, &device, fault);
+    if (reason != DL_OK) return reason;
   }
-  dlaunch_attribute attributes[DL_MAX_ATTRIBUTES];
-  reason = gather_attributes(&out, config, attributes, fault);
-  if (reason != DL_OK || out.grid[0] == 0) return reason;
-  return launch(pack, &out, device, r, fault);
+  const dl_limits *limits = &kernel->limits[device];
+  if (!atomic_load_explicit(&limits->ready, memory_order_acquire)) return dl_refuse(fault, DL_LIMITS, -1, device, 0);
+  reason = check_limits(&out, config, limits, fault);
+  if (__builtin_expect(reason != DL_OK, 0)) return reason;
+  dlaunch_attribute attributes[plain ? 1 : DL_MAX_ATTRIBUTES];
+  if (!plain) {
+    reason = gather_attributes(&out, config, attributes, fault);
+    if (reason != DL_OK || out.grid[0] == 0) return reason;
+  }
+
+  size_t size = kernel->program.params_size;
+  dl_call call;
+  if (!plain) call = (dl_call){atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
+  void *extra[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, plain ? NULL : &call};
+  void **list = size != 0 ? extra : extra + 4;
+  void *state = r->hooks != NULL ? r->hooks->before() : NULL;
+  int32_t code = launch_in_context(pack, &out, list, device, args, num_args, !plain && r->held);
+  if (r->hooks != NULL) r->hooks->after(state);
+  if (__builtin_expect(code == 0, 1)) return DL_OK;
+  if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
+  fault->driver_code = code;
+  return dl_refuse(fault, DL_DRIVER, -1, device, 0);
 }
 
-/* Scratch on the stack: a frame that is not written costs nothing, but most
- * kernels need not even reserve the large one. */
-#define WITH_STACK(name, bytes)                                                                                      \
-  static __attribute__((noinline)) int32_t name(const dl_kernel *kernel, const request *r, dl_fault *fault) {        \
-    _Alignas(16) uint8_t params[bytes];                                                                              \
-    int64_t sizes[DL_MAX_SIZES];                                                                                     \
-    const dl_program *p = &kernel->program;                                                                          \
-    dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .device = p->device}; \
-    if (r->config != NULL) pack.stream = r->config->stream;                                                          \
-    if (dl_the_driver.memory_size != 0) {                                                                            \
-      pack.ranges = alloca((p->num_steps + p->num_ranges + 1) * sizeof(dl_range));                                   \
-      for (; pack.num_ranges < p->num_ranges; pack.num_ranges++)                                                     \
-        pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];                                                   \
-    }                                                                                                                \
-    return check_and_launch(&pack, r, fault);                                                                        \
+/* The launch of any kernel with any configuration. */
+static __attribute__((noinline)) int32_t run_any(const dl_kernel *kernel, const request *r, const dlaunch_arg *args,
+                                                 uint32_t num_args, dl_fault *fault) {
+  _Alignas(16) uint8_t params[DL_MAX_PARAMS];
+  int64_t sizes[DL_MAX_SIZES];
+  const dl_program *p = &kernel->program;
+  dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .device = p->device};
+  if (dl_the_driver.memory_size != 0) {
+    pack.ranges = alloca((p->num_steps + p->num_ranges + 1) * sizeof(dl_range));
+    for (; pack.num_ranges < p->num_ranges; pack.num_ranges++) pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];
   }
-WITH_STACK(with_small_stack, SMALL_PARAMS)
-WITH_STACK(with_large_stack, LARGE_PARAMS)
+  return check_and_launch(&pack, r, args, num_args, false, fault);
+}
 
-static int32_t run(const request *r, dl_fault *fault) {
-  dl_object *object = dl_kind(r->kernel) == DL_KIND_KERNEL ? dl_find(r->kernel) : NULL;
-  if (__builtin_expect(object == NULL, 0)) return dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)r->kernel, 0);
+/* What nearly every launch is: laid out straight, with a small frame. */
+static inline __attribute__((always_inline)) int32_t run_plain(const dl_kernel *kernel, const request *r,
+                                                               const dlaunch_arg *args, uint32_t num_args,
+                                                               dl_fault *fault) {
+  _Alignas(16) uint8_t params[DL_PLAIN_PARAMS];
+  int64_t sizes[DL_FEW_SIZES];
+  dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .device = kernel->program.device};
+  return check_and_launch(&pack, r, args, num_args, true, fault);
+}
+
+/* Right, without attributes, and without anything that is checked only when it is asked for. */
+static inline bool is_plain(const dlaunch_config *config) {
+  if (__builtin_expect(config == NULL || config->struct_size < sizeof *config, 0)) return false;
+  uint32_t more = config->num_attributes | config->flags | config->reserved;
+  return (more | config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0;
+}
+
+static inline __attribute__((always_inline)) int32_t run(uint64_t handle, const request *r, const dlaunch_arg *args,
+                                                         uint32_t num_args, bool first, dl_fault *fault) {
+  dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
+  if (object == NULL) return dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
   const dl_kernel *kernel = (const dl_kernel *)object;
-  bool small = kernel->program.params_size <= SMALL_PARAMS;
-  int32_t reason = (small ? with_small_stack : with_large_stack)(kernel, r, fault);
-  if (__builtin_expect(reason == DL_OK || reason == DL_DRIVER, 1)) return reason;
-  return prefer_stale(r, fault);
+  int32_t reason;
+  if (__builtin_expect(first && (kernel->program.is_plain & dl_the_driver.is_plain) != 0, 1) &&
+      __builtin_expect(is_plain(r->config), 1)) {
+    reason = run_plain(kernel, r, args, num_args, fault);
+  } else {
+    reason = run_any(kernel, r, args, num_args, fault);
+  }
+  if (__builtin_expect(reason == DL_OK, 1) || reason == DL_DRIVER) return reason;
+  return prefer_stale(r->config, args, num_args, fault);
 }
 
 /* The caller's first attempt counts as fast; one that Go has mended does not. */
-static int32_t execute(const request *r, bool first, dl_fault *fault) {
+static inline __attribute__((always_inline)) int32_t execute(uint64_t kernel, const request *r, const dlaunch_arg *args,
+                                                             uint32_t num_args, bool first, dl_fault *fault) {
   *fault = (dl_fault){.argument = -1, .axis = -1};
   bool nested;
   dl_thread *thread = dl_enter(&nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
   if (!first) attention &= ~(uint32_t)DL_TRACING;
-  if (__builtin_expect(thread == NULL, 0)) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
-  int32_t reason =
-      __builtin_expect(attention != 0, 0) ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(r, fault);
+  if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
+  int32_t reason = attention != 0 ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(kernel, r, args, num_args, first, fault);
   if (reason == DL_OK && first) {
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);
@@ -319,12 +365,12 @@ static int32_t execute(const request *r, bool first, dl_fault *fault) {
 
 int32_t dl_execute(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                    const dl_hooks *hooks, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, false, hooks, NULL};
-  return execute(&r, true, fault);
+  request r = {.config = config, .hooks = hooks};
+  return execute(kernel, &r, args, num_args, true, fault);
 }
 
 int32_t dl_execute_again(uint64_t kernel, const dlaunch_config *config, const dlaunch_arg *args, uint32_t num_args,
                          const uint64_t *scratch, bool held, dl_fault *fault) {
-  request r = {kernel, config, args, num_args, held, NULL, scratch};
-  return execute(&r, false, fault);
+  request r = {.config = config, .scratch = scratch, .held = held};
+  return execute(kernel, &r, args, num_args, false, fault);
 }

@@ -7,7 +7,7 @@ package exec
 #cgo CFLAGS: -std=gnu11 -O2 -Wall -DDLAUNCH_OWN_DLPACK
 #include <stdlib.h>
 #include <string.h>
-#include "exec.h"
+#include "plain.h"
 
 // A kernel and all that belongs to it in one block: a launch that comes after the
 // driver's code finds little of it in the caches.
@@ -47,6 +47,7 @@ import "C"
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -93,6 +94,7 @@ func SetDriver(d Driver) {
 	t.num_devices = C.int32_t(d.Devices)
 	t.memory_base = C.uint64_t(d.MemoryBase)
 	t.memory_size = C.uint64_t(d.MemorySize)
+	t.is_plain = C.bool(d.MemorySize == 0 && d.Checks == 0)
 }
 
 // SetContext says which primary context a device has.
@@ -105,7 +107,11 @@ type Kernel struct{ c *C.dl_kernel }
 
 // NewKernel copies a program into C memory.
 func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error) {
-	bytes := bytesOf(program.known()) + program.Bound.bytes() + bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
+	sizes := program.known()
+	for len(sizes) < C.DL_FEW_SIZES {
+		sizes = append(sizes, -1)
+	}
+	bytes := bytesOf(sizes) + program.Bound.bytes() + bytesOf(program.Steps) + bytesOf(program.Dims) + bytesOf(program.Derived) + bytesOf(program.Terms) + bytesOf(program.Params)
 	k := C.make_kernel(C.at(C.uintptr_t(function)), C.uint32_t(devices), C.size_t(bytes))
 	if k == nil {
 		return nil, outOfMemory()
@@ -117,12 +123,13 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	p.num_sizes = C.uint32_t(program.Sizes)
 	p.params_size = C.uint32_t(len(program.Params))
 	p.has_constants = C.bool(program.hasConstants())
+	p.is_plain = C.bool(len(program.Params) <= C.DL_PLAIN_PARAMS && program.Sizes <= C.DL_FEW_SIZES)
 	p.steps = (*C.dl_step)(place(&to, program.Steps))
 	p.dims = (*C.dl_dim)(place(&to, program.Dims))
 	p.derived = (*C.dl_derived)(place(&to, program.Derived))
 	p.terms = (*C.dl_term)(place(&to, program.Terms))
 	p.params = (*C.uint8_t)(place(&to, program.Params))
-	p.sizes = (*C.int64_t)(place(&to, program.known()))
+	p.sizes = (*C.int64_t)(place(&to, sizes))
 	made := &Kernel{k}
 	if err := made.setBound(program.Bound, &to); err != nil {
 		made.Free()
@@ -131,18 +138,21 @@ func NewKernel(function uintptr, program *Program, devices int) (*Kernel, error)
 	return made, nil
 }
 
+// bytesOf is what place needs: everything begins at a multiple of what constants are
+// copied by.
 func bytesOf[T any](slice []T) uintptr {
+	const unit = C.DL_CONSTANTS_AT_ONCE
 	var item T
-	return uintptr(len(slice)) * unsafe.Sizeof(item)
+	return (uintptr(len(slice))*unsafe.Sizeof(item) + unit - 1) / unit * unit
 }
 
 // place copies a slice to C memory, behind what was placed before.
 func place[T any](to *unsafe.Pointer, slice []T) unsafe.Pointer {
-	at, bytes := *to, bytesOf(slice)
-	if bytes > 0 {
-		C.memcpy(at, unsafe.Pointer(&slice[0]), C.size_t(bytes))
+	at := *to
+	if len(slice) > 0 {
+		C.memcpy(at, unsafe.Pointer(&slice[0]), C.size_t(uintptr(len(slice))*unsafe.Sizeof(slice[0])))
 	}
-	*to = unsafe.Add(at, bytes)
+	*to = unsafe.Add(at, bytesOf(slice))
 	return at
 }
 
@@ -208,6 +218,7 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strid
 	t.tensor.ndim = C.int32_t(rank)
 	t.owner = t
 	C.never_launched(t)
+	t.in_order = C.bool(isInOrder(data, shape, strides))
 	if rank == 0 {
 		return &Tensor{t}, nil
 	}
@@ -222,6 +233,23 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strid
 	t.tensor.shape = (*C.int64_t)(unsafe.Pointer(&room[0]))
 	t.tensor.strides = (*C.int64_t)(unsafe.Pointer(&room[rank]))
 	return &Tensor{t}, nil
+}
+
+// isInOrder says of a tensor what launches then need not look at again: it has
+// elements, they lie in C order, and so few that no address of theirs overflows.
+func isInOrder(data uint64, shape, strides []int64) bool {
+	contiguous := uint64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		if strides != nil && shape[i] != 1 && strides[i] != int64(contiguous) {
+			return false
+		}
+		high, low := bits.Mul64(contiguous, uint64(shape[i]))
+		if shape[i] <= 0 || high != 0 || low>>C.DL_MOST_PLAIN_BITS != 0 {
+			return false
+		}
+		contiguous = low
+	}
+	return data != 0 && data>>C.DL_MOST_PLAIN_BITS == 0
 }
 
 // Publish makes the tensor usable as an argument under its handle.

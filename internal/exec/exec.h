@@ -62,6 +62,7 @@ typedef struct dl_driver {
   int32_t (*pointer_attributes)(uint32_t count, int32_t *ids, void **to, uint64_t address);
   int32_t (*stream_is_capturing)(void *, int32_t *);
   int32_t device_type; /* kDLCUDA, or kDLCPU on the simulator */
+  bool is_plain;       /* launches need look at no memory: neither the simulator nor `checks` wants it */
   int32_t num_devices;
   uint32_t checks;                          /* DLAUNCH_CHECK_*, of every launch: what DLAUNCH_CHECK says */
   uint64_t memory_base;                     /* on the simulator: device memory is [base, base + size) */
@@ -152,10 +153,18 @@ typedef struct dl_limits { /* of one kernel on one device; Go fills it on demand
   _Atomic uint32_t shared; /* dynamic shared memory that needs no opt-in now */
 } dl_limits;
 
+enum {
+  DL_MAX_PARAMS = 32768,     /* bytes of the largest parameter buffer, and some more */
+  DL_PLAIN_PARAMS = 512,     /* of that which launches on the straight way have */
+  DL_CONSTANTS_AT_ONCE = 16, /* bytes: parameter buffers have room for a multiple */
+  DL_FEW_SIZES = 8,          /* that are copied without counting: `sizes` has room for as many */
+};
+
 typedef struct dl_program {
   uint32_t num_steps, num_derived, num_sizes;
   uint32_t params_size;  /* end of the last parameter */
   bool has_constants;    /* or gaps: not every byte is written by a step or a derived parameter */
+  bool is_plain;         /* small: DL_PLAIN_PARAMS and DL_FEW_SIZES have room for it */
   const uint8_t *params; /* the buffer's beginning: constants are in place */
   const dl_step *steps;
   const dl_dim *dims;
@@ -186,6 +195,7 @@ typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
   dl_object object;
   DLTensor tensor;
   uint64_t flags;          /* DLPACK_FLAG_BITMASK_* */
+  bool in_order;           /* without flags, in C order, with elements, all of them surely within memory */
   struct dl_tensor *owner; /* whose memory it shows, and which remembers where that is used: itself, but of a view */
   _Atomic uint64_t streams[DL_KNOWN_STREAMS]; /* on which it was launched, as the caller gave them; DL_NO_STREAM */
   _Atomic uint32_t elsewhere;                 /* DL_MORE_STREAMS, DL_OTHER_DEVICES, DL_LEFT */
@@ -270,12 +280,13 @@ typedef struct dl_fault {
   int64_t found, wanted;
 } dl_fault;
 
-/* Says in *fault why not, and gives the reason. */
+/* Says in *fault why not (reason.c). What leads here is cold, so that the compiler lays the
+ * other way out straight. */
+__attribute__((cold)) void dl_say(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted);
+
+/* The same, and gives the reason. */
 static inline int32_t dl_refuse(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
-  fault->reason = reason;
-  fault->axis = axis;
-  fault->found = found;
-  fault->wanted = wanted;
+  dl_say(fault, reason, axis, found, wanted);
   return reason;
 }
 

@@ -1,5 +1,12 @@
-/* The words that reports have for what left the fast path. */
+/* Why a launch was refused; and the words that reports have for what left the fast path. */
 #include "exec.h"
+
+void dl_say(dl_fault *fault, int32_t reason, int32_t axis, int64_t found, int64_t wanted) {
+  fault->reason = reason;
+  fault->axis = axis;
+  fault->found = found;
+  fault->wanted = wanted;
+}
 
 const char *dl_reason_name(int32_t reason) {
   switch (reason) {

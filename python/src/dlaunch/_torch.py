@@ -2,7 +2,7 @@
 
 They are several times as fast as DLPack's exchange API, and no promise of torch's: which functions there are, and where
 in a Python object the tensor is that they take. So both are tried on fresh tensors of the exact class first, and used
-only if everything agrees; DLAUNCH_SHIMS=0 does without them.
+only if everything agrees; and so are the fields that they read (_torch_fields). DLAUNCH_SHIMS=0 does without all that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dlaunch import _dtype, _tensor
+from dlaunch import _dtype, _tensor, _torch_fields
 from dlaunch._offsets import offset_of
 
 _DTYPES = {
@@ -57,9 +57,17 @@ def shims_of(cls: type) -> tuple[int, ...] | None:
         return None
     if not agree:
         return None
+
+    def told(tensor: Any, name: str) -> int:
+        answer = ctypes.c_int32()
+        if functions[name](ctypes.c_void_p(id(tensor) + at), ctypes.byref(answer)) != 0:
+            raise RuntimeError(name)
+        return answer.value
+
+    fields = _torch_fields.fields_of(torch, samples, told)
     addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions.values()]
     table = [dtypes.get(number, 0) for number in range(max(dtypes) + 1)]
-    return (at, numbers["layout_strided"], numbers["device_type_cuda"], *addresses, *table)
+    return (at, numbers["layout_strided"], numbers["device_type_cuda"], *addresses, *fields, *table)
 
 
 def _samples(torch: Any, cls: type) -> Sequence[Any]:
