@@ -50,7 +50,7 @@ def arguments(bench: Bench) -> Panel:
         "C: dlaunch, handles of arrays": c_handles,
         "Python: dlaunch, its arrays": configured(own_arrays),
     }
-    bursts = {(name, n): make(bench, n) for name, make in {"raw": raw, **ways}.items() for n in sizes}
+    bursts = {(name, n): [make(bench, n)] for name, make in {"raw": raw, **ways}.items() for n in sizes}
     ns = {key: statistics.median(times) for key, times in measuring.measure(bursts, 60, 100).items()}
     lines = {name: [ns[name, n] - ns["raw", n] for n in sizes] for name in ways}
     return panel("arguments", "ns a launch over cuLaunchKernelEx", sizes, lines)
@@ -111,7 +111,7 @@ def kernels(bench: Bench) -> Panel:
             ("dlaunch", HANDLE, handles, address.handle),
         ):
             picked = uint64s([all_kernels[i] for i in chosen])
-            bursts[way, n] = bench.time(bench.c_burst(kind, picked, [value]), address, libraries)
+            bursts[way, n] = [bench.time(bench.c_burst(kind, picked, [value]), address, libraries)]
     ns = {key: statistics.median(times) for key, times in measuring.measure(bursts, 100, 100).items()}
     lines = {way: [ns[way, n] for n in sizes] for way in ("cuLaunchKernelEx", "dlaunch")}
     return panel("kernels launched in turn", "ns a launch", sizes, lines, x_scale="log")
@@ -129,8 +129,8 @@ def _handle(library: dlaunch.Library, prototype: str) -> int:
 def busy(bench: Bench) -> Panel:
     sizes = (0, 1, 2, 3, 4)
     ways = {
-        "lock released": configured(own_arrays)(bench, 3),
-        "lock held (hold_gil)": configured(own_arrays, hold_gil=True)(bench, 3),
+        "lock released": [configured(own_arrays)(bench, 3)],
+        "lock held (hold_gil)": [configured(own_arrays, hold_gil=True)(bench, 3)],
     }
     lines: dict[str, list[float]] = {name: [] for name in ways}
     for n in sizes:

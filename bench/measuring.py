@@ -10,7 +10,7 @@ import platform
 import re
 import statistics
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,16 +25,20 @@ STUB = "Stub H200"  # what bench/stub calls its device
 SLOW = 5e6  # ns: a burst that would take longer is shortened, but not below 5 launches
 
 
-def measure(bursts: Mapping[Key, Burst], rounds: int, launches: int) -> dict[Key, list[float]]:
-    """ns a launch, one figure a round. Bursts alternate, so that what changes on the machine changes for all."""
+def measure(bursts: Mapping[Key, Sequence[Burst]], rounds: int, launches: int) -> dict[Key, list[float]]:
+    """ns a launch, one figure a round. Bursts alternate, so that what changes on the machine changes for all.
+
+    The bursts of a key take turns: they differ in where their kernels and arrays lie, which is luck.
+    """
     lengths = {}
-    for key, burst in bursts.items():
-        _run(key, burst, 1)
-        lengths[key] = max(5, min(launches, int(SLOW / _run(key, burst, 5))))
+    for key, copies in bursts.items():
+        for burst in copies:
+            _run(key, burst, 1)
+        lengths[key] = max(5, min(launches, int(SLOW / _run(key, copies[0], 5))))
     times: dict[Key, list[float]] = {key: [] for key in bursts}
-    for _ in range(rounds):
-        for key, burst in bursts.items():
-            times[key].append(_run(key, burst, lengths[key]))
+    for number in range(rounds):
+        for key, copies in bursts.items():
+            times[key].append(_run(key, copies[number % len(copies)], lengths[key]))
     return times
 
 

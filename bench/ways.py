@@ -196,8 +196,11 @@ def numba_cuda(args: Callable[[Bench, int], list[Any]]) -> Callable[[Bench, int]
 
     def make(bench: Bench, n: int) -> Burst:
         import numba
+        import numpy
         from numba import cuda
 
+        if not hasattr(numpy, "row_stack"):
+            numpy.row_stack = numpy.vstack  # numba-cuda 0.30 asks for what NumPy 2.5 has no more: they are the same
         numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
         given = args(bench, n)
         return argument_burst("k(ARGS)", given, k=cuda.jit(_empty_function(bench, n)).specialize(*given)[GRID, BLOCK])

@@ -246,9 +246,11 @@ again: /* where Python code has run: a DLTensor's shape is sure only while nothi
       !current_stream(c->bound_type, c->bound_device, &has_stream, &stream)) {
     return leave(c, objects, n, "conversion failed");
   }
+  const known_type *known = NULL;
   for (size_t i = 0; i < count; i++) {
     PyObject *object = objects[i], *type = dl_type_of(c, object);
-    const known_type *known = dl_type_at(c, i, type);
+    bool is_alike = known != NULL && known->type == type; /* arguments of one type come together */
+    if (!is_alike) known = dl_type_at(c, i, type);
     if (__builtin_expect(known == NULL, 0)) {
       if (dl_type_learn(c, type) == NULL) return leave(c, objects, n, "another type");
       goto again;

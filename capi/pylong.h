@@ -14,7 +14,7 @@
 typedef struct dl_long_layout {
   size_t head;                                                  /* where the digits' number and sign are */
   enum { DL_LONG_UNKNOWN, DL_LONG_SIZED, DL_LONG_TAGGED } kind; /* up to CPython 3.11; from 3.12 on */
-  uint64_t two;                                                 /* what the head of a positive number of two digits is */
+  uint64_t two; /* what the head of a positive number of two digits is */
 } dl_long_layout;
 
 /* Finds the layout by trying: no promise of CPython's says it. type_offset: in every

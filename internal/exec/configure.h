@@ -38,8 +38,8 @@ static __attribute__((noinline)) int32_t refuse_limits(const dl_launch_config *c
 }
 
 /* One branch for all limits. */
-static inline __attribute__((always_inline)) int32_t check_limits(dl_launch_config *out, const dlaunch_config *config, const dl_limits *limits,
-                            dl_fault *fault) {
+static inline __attribute__((always_inline)) int32_t check_limits(dl_launch_config *out, const dlaunch_config *config,
+                                                                  const dl_limits *limits, dl_fault *fault) {
   const uint32_t *grid = config->grid, *block = config->block;
   out->grid[0] = grid[0];
   out->grid[1] = grid[1] + (grid[1] == 0); /* 0 in y or z reads as 1 */

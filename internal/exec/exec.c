@@ -286,7 +286,8 @@ static inline __attribute__((always_inline)) int32_t check_and_launch(dl_pack *p
 
   size_t size = kernel->program.params_size;
   dl_call call;
-  if (!plain) call = (dl_call){atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
+  if (!plain)
+    call = (dl_call){atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *extra[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, plain ? NULL : &call};
   void **list = size != 0 ? extra : extra + 4;
   void *state = r->hooks != NULL ? r->hooks->before() : NULL;
@@ -307,7 +308,8 @@ static __attribute__((noinline)) int32_t run_any(const dl_kernel *kernel, const 
   dl_pack pack = {.kernel = kernel, .params = params, .sizes = sizes, .scratch = r->scratch, .device = p->device};
   if (dl_the_driver.memory_size != 0) {
     pack.ranges = alloca((p->num_steps + p->num_ranges + 1) * sizeof(dl_range));
-    for (; pack.num_ranges < p->num_ranges; pack.num_ranges++) pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];
+    for (; pack.num_ranges < p->num_ranges; pack.num_ranges++)
+      pack.ranges[pack.num_ranges] = p->ranges[pack.num_ranges];
   }
   return check_and_launch(&pack, r, args, num_args, false, fault);
 }
@@ -324,7 +326,7 @@ static inline __attribute__((always_inline)) int32_t run_plain(const dl_kernel *
 
 /* Right, without attributes, and without anything that is checked only when it is asked for. */
 static inline bool is_plain(const dlaunch_config *config) {
-  if (__builtin_expect(config == NULL || config->struct_size < sizeof *config, 0)) return false;
+  if (__builtin_expect(config == NULL, 0) || __builtin_expect(config->struct_size < sizeof *config, 0)) return false;
   uint32_t more = config->num_attributes | config->flags | config->reserved;
   return (more | config->cluster[0] | config->cluster[1] | config->cluster[2]) == 0;
 }
@@ -334,13 +336,9 @@ static inline __attribute__((always_inline)) int32_t run(uint64_t handle, const 
   dl_object *object = dl_kind(handle) == DL_KIND_KERNEL ? dl_find(handle) : NULL;
   if (object == NULL) return dl_refuse(fault, DL_STALE_KERNEL, -1, (int64_t)handle, 0);
   const dl_kernel *kernel = (const dl_kernel *)object;
-  int32_t reason;
-  if (__builtin_expect(first && (kernel->program.is_plain & dl_the_driver.is_plain) != 0, 1) &&
-      __builtin_expect(is_plain(r->config), 1)) {
-    reason = run_plain(kernel, r, args, num_args, fault);
-  } else {
-    reason = run_any(kernel, r, args, num_args, fault);
-  }
+  bool plain = first && kernel->program.is_plain & dl_the_driver.is_plain & is_plain(r->config);
+  int32_t reason = __builtin_expect(!plain, 0) ? run_any(kernel, r, args, num_args, fault)
+                                               : run_plain(kernel, r, args, num_args, fault);
   if (__builtin_expect(reason == DL_OK, 1) || reason == DL_DRIVER) return reason;
   return prefer_stale(r->config, args, num_args, fault);
 }
@@ -354,7 +352,8 @@ static inline __attribute__((always_inline)) int32_t execute(uint64_t kernel, co
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
   if (!first) attention &= ~(uint32_t)DL_TRACING;
   if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
-  int32_t reason = attention != 0 ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(kernel, r, args, num_args, first, fault);
+  int32_t reason =
+      attention != 0 ? dl_refuse(fault, DL_ATTENTION, -1, attention, 0) : run(kernel, r, args, num_args, first, fault);
   if (reason == DL_OK && first) {
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);

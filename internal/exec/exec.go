@@ -33,9 +33,17 @@ static void set_limits(dl_kernel *k, uint32_t device, const dl_limits *l) {
 }
 static void set_shared(dl_kernel *k, uint32_t device, uint32_t bytes) { atomic_store(&k->limits[device].shared, bytes); }
 static void set_context(uint32_t device, void *context) { atomic_store(&dl_the_driver.contexts[device], context); }
-static void never_launched(dl_tensor *t) {
+static dl_tensor *make_tensor(uint32_t axes) {
+	enum { LINE = _Alignof(dl_tensor) };
+	size_t bytes = (sizeof(dl_tensor) + axes * sizeof(int64_t) + LINE - 1) / LINE * LINE;
+	dl_tensor *t = aligned_alloc(LINE, bytes);
+	if (t == NULL) return NULL;
+	memset(t, 0, bytes);
 	for (int i = 0; i < DL_KNOWN_STREAMS; i++) atomic_store(&t->streams[i], DL_NO_STREAM);
+	t->owner = t;
+	return t;
 }
+static int64_t *axes_of(dl_tensor *t) { return t->axes; }
 static uint64_t launched_on(dl_tensor *t, int i) { return atomic_load(&t->streams[i]); }
 static uint32_t launched_elsewhere(dl_tensor *t) { return atomic_load(&t->elsewhere); }
 static void left_our_hands(dl_tensor *t) { atomic_fetch_or(&t->elsewhere, DL_LEFT); }
@@ -207,7 +215,7 @@ type Tensor struct{ c *C.dl_tensor }
 // NewTensor makes a tensor; strides are in elements, nil is C order.
 func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strides []int64) (*Tensor, error) {
 	rank := len(shape)
-	t := (*C.dl_tensor)(C.allocate(C.size_t(unsafe.Sizeof(C.dl_tensor{})) + C.size_t(2*rank)*8))
+	t := C.make_tensor(C.uint32_t(2 * rank))
 	if t == nil {
 		return nil, outOfMemory()
 	}
@@ -216,13 +224,11 @@ func NewTensor(data uint64, deviceType, device int32, dtype uint32, shape, strid
 	t.tensor.device.device_id = C.int32_t(device)
 	*(*uint32)(unsafe.Pointer(&t.tensor.dtype)) = dtype
 	t.tensor.ndim = C.int32_t(rank)
-	t.owner = t
-	C.never_launched(t)
 	t.in_order = C.bool(isInOrder(data, shape, strides))
 	if rank == 0 {
 		return &Tensor{t}, nil
 	}
-	room := unsafe.Slice((*int64)(unsafe.Add(unsafe.Pointer(t), unsafe.Sizeof(*t))), 2*rank)
+	room := unsafe.Slice((*int64)(C.axes_of(t)), 2*rank)
 	copy(room, shape)
 	stride := int64(1)
 	for i := rank - 1; i >= 0; i-- {

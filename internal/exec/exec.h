@@ -191,14 +191,17 @@ typedef struct dl_kernel {
   struct dl_tensor *use; /* where it was launched, for all tensors that are bound to it; NULL without */
 } dl_kernel;
 
-typedef struct dl_tensor { /* a dlaunch_array or dlaunch_tensor */
-  dl_object object;
+/* A dlaunch_array or dlaunch_tensor: what a launch reads of one that is in order is in one cache
+ * line, and in the next one, where its shape begins too. */
+typedef struct dl_tensor {
+  _Alignas(64) dl_object object;
   DLTensor tensor;
-  uint64_t flags;          /* DLPACK_FLAG_BITMASK_* */
-  bool in_order;           /* without flags, in C order, with elements, all of them surely within memory */
-  struct dl_tensor *owner; /* whose memory it shows, and which remembers where that is used: itself, but of a view */
+  bool in_order;              /* without flags, in C order, with elements, all of them surely within memory */
+  _Atomic uint32_t elsewhere; /* DL_MORE_STREAMS, DL_OTHER_DEVICES, DL_LEFT */
+  struct dl_tensor *owner;    /* whose memory it shows, and which remembers where that is used: itself, but of a view */
   _Atomic uint64_t streams[DL_KNOWN_STREAMS]; /* on which it was launched, as the caller gave them; DL_NO_STREAM */
-  _Atomic uint32_t elsewhere;                 /* DL_MORE_STREAMS, DL_OTHER_DEVICES, DL_LEFT */
+  uint64_t flags;                             /* DLPACK_FLAG_BITMASK_* */
+  int64_t axes[];                             /* the shape, then the strides */
 } dl_tensor;
 
 #define DL_NO_STREAM UINT64_MAX

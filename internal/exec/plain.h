@@ -34,7 +34,7 @@ static inline void dl_remember_stream(dl_tensor *tensor, uint64_t stream) {
 static inline bool dl_extent_fits(const dl_dim *dim, int64_t *sizes, int64_t extent, int64_t *wanted) {
   if (__builtin_expect(dim->size >= 0, 1)) {
     int64_t *size = &sizes[dim->size];
-    if (*size < 0) *size = extent;
+    if (__builtin_expect(*size < 0, 0)) *size = extent;
     *wanted = *size;
     return extent == *size;
   }
@@ -102,8 +102,11 @@ static inline bool dl_put_plain_array(dl_short_way *way, const dl_step *step, co
   if (__builtin_expect(!dl_is_wanted(way, step, t), 0)) return false;
   const dl_dim *dim = way->dims + step->dims;
   int64_t wanted;
-  for (uint32_t axis = 0; axis < step->rank; axis++) {
-    if (__builtin_expect(!dl_extent_fits(&dim[axis], way->sizes, t->shape[axis], &wanted), 0)) return false;
+  uint32_t axis = 0, rank = step->rank;
+  if (__builtin_expect(rank != 0, 1)) {
+    do {
+      if (__builtin_expect(!dl_extent_fits(&dim[axis], way->sizes, t->shape[axis], &wanted), 0)) return false;
+    } while (__builtin_expect(++axis < rank, 0));
   }
   return dl_put_address(way, step, (uint64_t)(uintptr_t)t->data);
 }
@@ -114,12 +117,16 @@ static inline bool dl_put_plain_tensor(dl_short_way *way, const dl_step *step, c
   if (__builtin_expect(dl_is_crooked(t) | ((shape == NULL) & (step->rank != 0)), 0)) return false;
   const dl_dim *dim = way->dims + step->dims;
   int64_t contiguous = 1, wanted;
-  for (uint32_t axis = step->rank; axis-- > 0;) {
-    int64_t extent = shape[axis];
-    if (__builtin_expect(extent <= 0, 0)) return false;
-    if (__builtin_expect(!dl_extent_fits(&dim[axis], way->sizes, extent, &wanted), 0)) return false;
-    if (strides != NULL && __builtin_expect((strides[axis] != contiguous) & (extent != 1), 0)) return false;
-    if (__builtin_mul_overflow(contiguous, extent, &contiguous)) return false;
+  uint32_t axis = step->rank;
+  if (__builtin_expect(axis != 0, 1)) {
+    do {
+      int64_t extent = shape[--axis];
+      if (__builtin_expect(extent <= 0, 0)) return false;
+      if (__builtin_expect(!dl_extent_fits(&dim[axis], way->sizes, extent, &wanted), 0)) return false;
+      bool steps = __builtin_expect(strides != NULL, 1) && strides[axis] != contiguous;
+      if (__builtin_expect(steps && extent != 1, 0)) return false;
+      if (__builtin_expect(__builtin_mul_overflow(contiguous, extent, &contiguous), 0)) return false;
+    } while (__builtin_expect(axis != 0, 0));
   }
   uint64_t address = (uint64_t)(uintptr_t)t->data;
   bool bad = address == 0;
@@ -159,24 +166,28 @@ static inline bool dl_put_plain_number(dl_short_way *way, const dl_step *step, c
 /* Packs arguments from the one at `from` on, and gives the index of the first that is
  * not for the short way. */
 static __attribute__((noinline, unused)) uint32_t dl_put_plain(dl_pack *pack, const dlaunch_arg *args, uint32_t from,
-                                                       uint32_t num_args) {
+                                                               uint32_t num_args) {
   const dl_program *program = &pack->kernel->program;
   const dl_step *step = program->steps + from;
   dl_short_way way = {pack->params, pack->sizes, program->dims, pack->device};
   uint32_t i = from;
   for (; i < num_args && step->flags & DL_PLAIN; i++, step++) {
     const dlaunch_arg *arg = &args[i];
-    if (step->op != DL_OP_TENSOR) {
-      if (__builtin_expect(!dl_put_plain_number(&way, step, arg), 0)) break;
-    } else if (arg->kind == DLAUNCH_ARG_HANDLE) {
+    bool done;
+    if (__builtin_expect(step->op != DL_OP_TENSOR, 0)) {
+      done = dl_put_plain_number(&way, step, arg);
+    } else if (__builtin_expect(arg->kind == DLAUNCH_ARG_HANDLE, 1)) {
       dl_tensor *array = dl_plain_array(arg);
-      if (__builtin_expect(array == NULL || !dl_put_plain_array(&way, step, array), 0)) break;
-      pack->has_arrays = true;
-      dl_remember_stream(array, pack->stream);
+      done = array != NULL && dl_put_plain_array(&way, step, array);
+      if (__builtin_expect(done, 1)) {
+        pack->has_arrays = true;
+        dl_remember_stream(array, pack->stream);
+      }
     } else {
       const DLTensor *t = dl_plain_tensor(arg);
-      if (__builtin_expect(t == NULL || !dl_put_plain_tensor(&way, step, t), 0)) break;
+      done = t != NULL && dl_put_plain_tensor(&way, step, t);
     }
+    if (__builtin_expect(!done, 0)) break;
   }
   pack->device = way.device;
   return i;

@@ -49,7 +49,9 @@ def _rank_at(tensors: Sequence[bytes], samples: Sequence[Any]) -> int:
     """The rank, behind which sizes and then strides have room for five axes each."""
     at = _at(tensors, [struct.pack(f"={t.dim() + 1}q", t.dim(), *t.shape) for t in samples])
     strides = at + 8 * (1 + _INLINE_RANK)
-    inline = all(b.startswith(struct.pack(f"={t.dim()}q", *t.stride()), strides) for b, t in zip(tensors, samples))
+    inline = all(
+        b.startswith(struct.pack(f"={t.dim()}q", *t.stride()), strides) for b, t in zip(tensors, samples, strict=True)
+    )
     return at if inline else -1
 
 
