@@ -8,6 +8,13 @@
 
 #include <stdlib.h>
 
+/* Torch itself then gives the offset of the first element from NULL. */
+static bool has_no_memory(const dl_shims *how, const char *tensor) {
+  if (!how->at.known || tensor == NULL) return false;
+  const char *storage = (const char *)dl_word_at(tensor, how->at.storage);
+  return storage != NULL && dl_word_at(storage, how->at.data) == 0;
+}
+
 bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
   void *tensor = (char *)object + how->tensor_at;
   int32_t layout, device_type, device_index, dtype;
@@ -18,6 +25,7 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
   if ((uint32_t)dtype >= how->num_dtypes || how->dtypes[dtype].bits == 0) return false;
   if (how->dim(tensor, &dim) != 0 || how->sizes(tensor, &out->shape) != 0) return false;
   if (how->strides(tensor, &out->strides) != 0 || how->data(tensor, &out->data) != 0) return false;
+  if (has_no_memory(how, *(const char **)tensor)) out->data = NULL;
   out->device = (DLDevice){kDLCUDA, device_index};
   out->ndim = (int32_t)dim;
   out->dtype = how->dtypes[dtype];

@@ -51,8 +51,8 @@ typedef struct dl_shims {
 dl_shims *dl_shims_new(const dl_python *py, PyObject *recipe);
 void dl_shims_free(dl_shims *how);
 
-/* Reads a tensor on a GPU: false for any other. The shape is valid while the
- * tensor lives and nobody changes it. */
+/* Reads a tensor on a GPU: false for any other. The data of one whose memory torch has
+ * freed is NULL. The shape is valid while the tensor lives and nobody changes it. */
 bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out);
 
 /* What dl_shims_read has told of an object serves for dl_shims_peek, if fields say it too. */
@@ -94,7 +94,9 @@ static inline bool dl_shims_peek(const dl_shims *how, PyObject *object, DLTensor
   if (__builtin_expect((rank > DL_INLINE_RANK) | (dtype >= DL_SHIMS_DTYPES), 0)) return false;
   out->dtype = how->dtypes[dtype];
   if (__builtin_expect(out->dtype.bits == 0, 0)) return false;
-  out->data = (void *)(dl_word_at(storage, how->at.data) + dl_word_at(tensor, how->at.offset) * (out->dtype.bits / 8u));
+  uint64_t memory = dl_word_at(storage, how->at.data);
+  if (__builtin_expect(memory == 0, 0)) return false; /* that of no elements, or freed by torch's resize_ */
+  out->data = (void *)(memory + dl_word_at(tensor, how->at.offset) * (out->dtype.bits / 8u));
   out->device = (DLDevice){kDLCUDA, device >> 8};
   out->ndim = (int32_t)rank;
   out->shape = (int64_t *)(tensor + how->at.rank) + 1;

@@ -172,6 +172,9 @@ func fortran(shape, strides []int64) bool {
 	return true
 }
 
+// firstPage is where the first tensors can be: no system maps what is below.
+const firstPage = 4096
+
 // locate finds the address and the bytes that the elements span.
 func (v *View) locate(t Tensor) error {
 	address, carry := bits.Add64(uint64(t.Data), t.ByteOffset, 0)
@@ -187,6 +190,9 @@ func (v *View) locate(t Tensor) error {
 	}
 	if t.Data == 0 {
 		return status.Errorf(status.Tensor, "data is NULL with %d elements", v.Size)
+	}
+	if t.Data < firstPage {
+		return status.Errorf(status.Tensor, "data is %#x, an offset from NULL, with %d elements", t.Data, v.Size)
 	}
 	each := v.Type.storedBits(v.Flags&Padded != 0)
 	if _, ok := bitsToBytes(uint64(v.Size), each); !ok {

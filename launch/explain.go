@@ -306,6 +306,9 @@ func explainTensor(f exec.Fault, wanted string, step *exec.Step) string {
 	case exec.Overlap:
 		return fmt.Sprintf("the kernel writes it, but axis %d (stride %d) makes elements share memory", f.Axis, f.Found)
 	case exec.NullData:
+		if f.Wanted != 0 {
+			return fmt.Sprintf("its data is %#x, an offset from NULL, but it has %d elements: is its memory freed?", uint64(f.Wanted), f.Found)
+		}
 		return fmt.Sprintf("its data is NULL, but it has %d elements", f.Found)
 	case exec.Crooked:
 		return "the address of its shape or strides is no multiple of 8"

@@ -255,7 +255,7 @@ func isInOrder(data uint64, shape, strides []int64) bool {
 		}
 		contiguous = low
 	}
-	return data != 0 && data>>C.DL_MOST_PLAIN_BITS == 0
+	return data >= C.DL_FIRST_PAGE && data>>C.DL_MOST_PLAIN_BITS == 0
 }
 
 // Publish makes the tensor usable as an argument under its handle.

@@ -245,7 +245,7 @@ enum dl_reason {
   DL_OVERFLOW,  /* axis: the elements cannot be counted in 63 bits */
   DL_LAYOUT,    /* axis; found, wanted: strides in elements */
   DL_OVERLAP,   /* axis; found: the stride of an output that writes one place twice */
-  DL_NULL_DATA, /* NULL data with elements */
+  DL_NULL_DATA, /* NULL data with elements; found: how many, wanted: the address, which is below DL_FIRST_PAGE */
   DL_CROOKED,   /* the address of shape or strides is no multiple of 8 */
   DL_REACH,     /* found: the address from which elements lie past the end of memory */
   DL_ALIGNMENT, /* found: the address; wanted: bytes */
@@ -292,6 +292,8 @@ static inline int32_t dl_refuse(dl_fault *fault, int32_t reason, int32_t axis, i
   dl_say(fault, reason, axis, found, wanted);
   return reason;
 }
+
+enum { DL_FIRST_PAGE = 4096 }; /* below are no tensors: such an address is NULL and an offset */
 
 enum { DL_BOUND = 1u << 31 }; /* of an argument's number: it is that of a parameter, which is bound */
 

@@ -223,6 +223,9 @@ func TestTensors(t *testing.T) {
 		{"negative rank", tensorProgram(0), nil, nil, func(x *tensor) { x.ndim = -1 }, exec.Rank, -1},
 		{"NULL shape", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.shape = nil }, exec.Null, 0},
 		{"NULL data", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.data = 0 }, exec.NullData, -1},
+		{"NULL data and an offset", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.data, x.offset = 0, 1<<20 }, exec.NullData, -1},
+		{"data in the first page", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.data = 4092 }, exec.NullData, -1},
+		{"data behind the first page", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.data = 4096 }, exec.OK, -1},
 		{"dtype", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.dtype = 0 | 32<<8 | 1<<16 }, exec.DType, -1},
 		{"lanes", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { x.dtype = 2 | 32<<8 | 4<<16 }, exec.DType, -1},
 		{"a shape that is nowhere", tensorProgram(0, n), []int64{1}, nil, func(x *tensor) { bend(&x.shape) }, exec.Crooked, -1},
@@ -267,7 +270,7 @@ func TestTypesWithoutASize(t *testing.T) {
 	program.Steps[0].DTypeMask = 0
 	h := publish(t, program)
 	for _, dtype := range []uint32{2 | 0<<8 | 1<<16, 2 | 32<<8 | 0<<16, 10 | 16<<8 | 1<<16, 15 | 8<<8 | 1<<16, 17 | 8<<8 | 1<<16} {
-		_, arg := newTensor(t, 64, dtype, []int64{4}, nil)
+		_, arg := newTensor(t, 0x1000, dtype, []int64{4}, nil)
 		require.Equal(t, exec.DType, launch(h, arg).Reason)
 	}
 }

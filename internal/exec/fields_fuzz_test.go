@@ -102,10 +102,10 @@ func FuzzTensorFields(f *testing.F) {
 		f.Add(uint64(0x7000_0000), uint64(0), int32(0), int32(3), dtype, uint64(dlpack.Padded|dlpack.ReadOnly), bytesOf(2, 3, 4), bytesOf(1, 2, 6), uint8(0))
 	}
 	f.Add(uint64(0), uint64(8), int32(0), int32(2), uint32(f32), uint64(dlpack.Padded), bytesOf(4, 0), bytesOf(9, 9), uint8(noStrides))
-	f.Add(uint64(16), uint64(0), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(6), bytesOf(-1), uint8(0))
-	f.Add(uint64(16), uint64(1<<64-8), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(1<<62), bytesOf(-1<<63), uint8(crookedShape))
+	f.Add(uint64(4096+16), uint64(0), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(6), bytesOf(-1), uint8(0))
+	f.Add(uint64(4096), uint64(1<<64-8), int32(0), int32(1), uint32(f32), uint64(dlpack.Padded), bytesOf(1<<62), bytesOf(-1<<63), uint8(crookedShape))
 	f.Add(uint64(1<<63), uint64(1<<63), int32(9), int32(-1), uint32(f32), uint64(dlpack.Padded), bytesOf(1<<40, 1<<40), bytesOf(0, 0), uint8(noShape))
-	f.Add(uint64(64), uint64(0), int32(-1), int32(64), uint32(f32), uint64(dlpack.Padded), bytesOf(2, 2, 2), bytesOf(0), uint8(crookedStrides))
+	f.Add(uint64(4096+64), uint64(0), int32(-1), int32(64), uint32(f32), uint64(dlpack.Padded), bytesOf(2, 2, 2), bytesOf(0), uint8(crookedStrides))
 
 	f.Fuzz(func(t *testing.T, data, offset uint64, device, rank int32, dtype uint32, flags uint64, shape, strides []byte, bits uint8) {
 		x := newFields(data, offset, device, rank, dtype, flags, shape, strides, bits)

@@ -1,7 +1,7 @@
 /*
  * What every launch runs, inlined into it: the way into and out of a section, and
- * from a handle to its object. After each launch the driver leaves caches and branch
- * predictors cold, so that instructions and calls count more than they seem to.
+ * from a handle to its object. The driver's call makes the processor forget branches, so
+ * that those which are taken count more than instructions do.
  */
 #ifndef DL_HOT_H
 #define DL_HOT_H

@@ -129,7 +129,7 @@ static inline bool dl_put_plain_tensor(dl_short_way *way, const dl_step *step, c
     } while (__builtin_expect(axis != 0, 0));
   }
   uint64_t address = (uint64_t)(uintptr_t)t->data;
-  bool bad = address == 0;
+  bool bad = address < DL_FIRST_PAGE;
   bad |= __builtin_add_overflow(address, t->byte_offset, &address);
   bad |= (address | (uint64_t)contiguous) >> DL_MOST_PLAIN_BITS != 0;
   return __builtin_expect(!bad, 1) && dl_put_address(way, step, address);

@@ -238,7 +238,7 @@ int32_t dl_put_tensor(dl_pack *pack, const dl_step *step, uint32_t index, const 
   if (reason != DL_OK) return reason;
 
   uint64_t address = (uint64_t)(uintptr_t)t->data;
-  if (address == 0 && elements != 0) return dl_refuse(fault, DL_NULL_DATA, -1, elements, 0);
+  if (address < DL_FIRST_PAGE && elements != 0) return dl_refuse(fault, DL_NULL_DATA, -1, elements, (int64_t)address);
   uint64_t item = (item_bits(t->dtype) + 7) / 8;
   if (item == 0 || !is_known_width(t->dtype)) return dl_refuse(fault, DL_DTYPE, -1, dtype, step->dtype);
   dl_range range;
