@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import platform
+import random
 import re
 import statistics
 import sys
@@ -28,7 +29,8 @@ SLOW = 5e6  # ns: a burst that would take longer is shortened, but not below 5 l
 def measure(bursts: Mapping[Key, Sequence[Burst]], rounds: int, launches: int) -> dict[Key, list[float]]:
     """ns a launch, one figure a round. Bursts alternate, so that what changes on the machine changes for all.
 
-    The bursts of a key take turns: they differ in where their kernels and arrays lie, which is luck.
+    Each round has an order of its own, since a burst leaves the processor as it likes, and the next one pays. The
+    bursts of a key take turns: they differ in where their kernels and arrays lie, which is luck.
     """
     lengths = {}
     for key, copies in bursts.items():
@@ -36,8 +38,10 @@ def measure(bursts: Mapping[Key, Sequence[Burst]], rounds: int, launches: int) -
             _run(key, burst, 1)
         lengths[key] = max(5, min(launches, int(SLOW / _run(key, copies[0], 5))))
     times: dict[Key, list[float]] = {key: [] for key in bursts}
+    chance = random.Random(1)
     for number in range(rounds):
-        for key, copies in bursts.items():
+        for key in chance.sample(list(bursts), len(bursts)):
+            copies = bursts[key]
             times[key].append(_run(key, copies[number % len(copies)], lengths[key]))
     return times
 
