@@ -45,24 +45,26 @@ static inline bool dl_extent_fits(const dl_dim *dim, int64_t *sizes, int64_t ext
 /* Whether shape or strides are where no int64 can be. */
 static inline bool dl_is_crooked(const DLTensor *t) { return (((uintptr_t)t->shape | (uintptr_t)t->strides) & 7) != 0; }
 
-/* Addresses and elements below this are surely within memory, items of up to 32 bytes each. */
+/* Addresses, offsets and elements below this are surely within memory, items of up to 32 bytes each. */
 enum { DL_MOST_PLAIN_BITS = 57 };
+
+/* The kind of an argument and its marks, as one number: few arguments have any. */
+static inline uint32_t dl_kind_and_marks(const dlaunch_arg *arg) { return arg->kind | (uint32_t)arg->flags << 16; }
 
 /* The tensor of an argument without marks and flags, NULL if it is none. */
 static inline const DLTensor *dl_plain_tensor(const dlaunch_arg *arg) {
-  if (arg->flags != 0) return NULL;
-  if (__builtin_expect(arg->kind == DLAUNCH_ARG_TENSOR || arg->kind == DLAUNCH_ARG_MANAGED, 1)) {
-    return arg->value.tensor; /* a managed tensor's comes first */
-  }
-  if (arg->kind != DLAUNCH_ARG_VERSIONED || arg->value.versioned == NULL) return NULL;
+  uint32_t kind = dl_kind_and_marks(arg);
+  if (__builtin_expect(kind == DLAUNCH_ARG_TENSOR, 1)) return arg->value.tensor;
+  if (kind == DLAUNCH_ARG_MANAGED) return arg->value.tensor; /* which comes first in it */
+  if (kind != DLAUNCH_ARG_VERSIONED || arg->value.versioned == NULL) return NULL;
   const DLManagedTensorVersioned *v = arg->value.versioned;
   return v->version.major == DLPACK_MAJOR_VERSION && v->flags == 0 ? &v->dl_tensor : NULL;
 }
 
-/* The array of an argument without marks, in C order and without flags; or NULL. */
+/* The array of a handle, in C order and without flags; or NULL. */
 static inline dl_tensor *dl_plain_array(const dlaunch_arg *arg) {
   uint64_t kind = dl_kind(arg->value.handle);
-  if (__builtin_expect(arg->flags != 0 || (kind != DL_KIND_ARRAY && kind != DL_KIND_TENSOR), 0)) return NULL;
+  if (__builtin_expect(kind != DL_KIND_ARRAY && kind != DL_KIND_TENSOR, 0)) return NULL;
   dl_tensor *array = (dl_tensor *)dl_find(arg->value.handle);
   return array != NULL && array->in_order ? array : NULL;
 }
@@ -114,11 +116,11 @@ static inline bool dl_put_plain_array(dl_short_way *way, const dl_step *step, co
 static inline bool dl_put_plain_tensor(dl_short_way *way, const dl_step *step, const DLTensor *t) {
   if (__builtin_expect(!dl_is_wanted(way, step, t), 0)) return false;
   const int64_t *shape = t->shape, *strides = t->strides;
-  if (__builtin_expect(dl_is_crooked(t) | ((shape == NULL) & (step->rank != 0)), 0)) return false;
   const dl_dim *dim = way->dims + step->dims;
   int64_t contiguous = 1, wanted;
   uint32_t axis = step->rank;
   if (__builtin_expect(axis != 0, 1)) {
+    if (__builtin_expect(shape == NULL || dl_is_crooked(t), 0)) return false;
     do {
       int64_t extent = shape[--axis];
       if (__builtin_expect(extent <= 0, 0)) return false;
@@ -128,18 +130,17 @@ static inline bool dl_put_plain_tensor(dl_short_way *way, const dl_step *step, c
       if (__builtin_expect(__builtin_mul_overflow(contiguous, extent, &contiguous), 0)) return false;
     } while (__builtin_expect(axis != 0, 0));
   }
-  uint64_t address = (uint64_t)(uintptr_t)t->data;
-  bool bad = address < DL_FIRST_PAGE;
-  bad |= __builtin_add_overflow(address, t->byte_offset, &address);
-  bad |= (address | (uint64_t)contiguous) >> DL_MOST_PLAIN_BITS != 0;
-  return __builtin_expect(!bad, 1) && dl_put_address(way, step, address);
+  uint64_t data = (uint64_t)(uintptr_t)t->data;
+  if (__builtin_expect(data < DL_FIRST_PAGE, 0)) return false;
+  if (__builtin_expect((data | t->byte_offset | (uint64_t)contiguous) >> DL_MOST_PLAIN_BITS != 0, 0)) return false;
+  return dl_put_address(way, step, data + t->byte_offset);
 }
 
 /* Integers and floats of 4 or 8 bytes. */
 static inline bool dl_put_plain_number(dl_short_way *way, const dl_step *step, const dlaunch_arg *arg) {
   uint8_t *to = way->params + step->offset;
   uint64_t value = arg->value.u;
-  uint32_t kind = arg->kind | (uint32_t)arg->flags << 16;
+  uint32_t kind = dl_kind_and_marks(arg);
   if (step->format == DL_FORMAT_FLOAT) {
     if (kind != DLAUNCH_ARG_FLOAT) return false;
     if (step->size == sizeof(double)) {
@@ -176,7 +177,7 @@ static __attribute__((noinline, unused)) uint32_t dl_put_plain(dl_pack *pack, co
     bool done;
     if (__builtin_expect(step->op != DL_OP_TENSOR, 0)) {
       done = dl_put_plain_number(&way, step, arg);
-    } else if (__builtin_expect(arg->kind == DLAUNCH_ARG_HANDLE, 1)) {
+    } else if (__builtin_expect(dl_kind_and_marks(arg) == DLAUNCH_ARG_HANDLE, 1)) {
       dl_tensor *array = dl_plain_array(arg);
       done = array != NULL && dl_put_plain_array(&way, step, array);
       if (__builtin_expect(done, 1)) {
