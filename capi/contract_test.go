@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +28,32 @@ func projectPaths(t *testing.T) paths {
 	require.NoError(t, err)
 	p := paths{root: root, include: filepath.Join(root, "include"), build: filepath.Join(root, "build"), kernels: filepath.Join(root, "testdata", "kernels")}
 	p.library = filepath.Join(p.build, "libdlaunch.so")
-	_, err = os.Stat(p.library)
+	built, err := os.Stat(p.library)
 	require.NoError(t, err, "the library is tested as it was built: run `make build` first")
+	for _, folder := range []string{"capi", "include", "internal", "launch", "handles", "dlpack"} {
+		requireOlder(t, filepath.Join(root, folder), built.ModTime())
+	}
 	return p
+}
+
+// requireOlder fails where a source of the library was changed after it was built.
+func requireOlder(t *testing.T, folder string, built time.Time) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Name() == "testdata":
+			return fs.SkipDir
+		case entry.IsDir() || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		source, err := entry.Info()
+		if err == nil && source.ModTime().After(built) {
+			return fmt.Errorf("%s was changed after the library was built: run `make build`", path)
+		}
+		return err
+	}))
 }
 
 type compiler struct {
