@@ -129,7 +129,7 @@ def _handle(library: dlaunch.Library, prototype: str) -> int:
 def busy(bench: Bench) -> Panel:
     sizes = (0, 1, 2, 3, 4)
     ways = {
-        "lock released": [configured(own_arrays)(bench, 3)],
+        "by the rule (default)": [configured(own_arrays)(bench, 3)],
         "lock held (hold_gil)": [configured(own_arrays, hold_gil=True)(bench, 3)],
     }
     lines: dict[str, list[float]] = {name: [] for name in ways}

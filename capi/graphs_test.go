@@ -11,8 +11,13 @@ import (
 // buildBenchStub compiles the libcuda.so.1 whose launches do nothing.
 func buildBenchStub(t *testing.T, p paths) string {
 	t.Helper()
+	return buildDriver(t, filepath.Join(p.root, "bench", "stub", "libcuda.c"))
+}
+
+func buildDriver(t *testing.T, source string) string {
+	t.Helper()
 	stub := filepath.Join(t.TempDir(), "libcuda.so.1")
-	made, err := exec.Command("gcc", "-O2", "-shared", "-fPIC", filepath.Join(p.root, "bench", "stub", "libcuda.c"), "-o", stub).CombinedOutput()
+	made, err := exec.Command("gcc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", source, "-o", stub).CombinedOutput()
 	require.NoError(t, err, "%s", made)
 	return stub
 }

@@ -140,20 +140,35 @@ static bool current_stream(const known_type *type, int32_t device, bool *known, 
   return true;
 }
 
-/* By torch's functions, or by the exchange API; never of what shows other values than it has. */
-static __attribute__((noinline)) bool read_tensor(const dl_python *py, const known_type *known, PyObject *object,
-                                                  DLTensor *tensor) {
-  bool by_shims = known->shims != NULL && dl_shims_read(known->shims, object, tensor);
-  if (!by_shims && known->api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
+/* Whether a look at the last axis tells that memory is shown as it is. */
+static inline bool is_plainly_real(const DLTensor *tensor) {
+  if (tensor->dtype.code == kDLComplex) return false;
+  int32_t last = tensor->ndim - 1;
+  return tensor->dtype.code != kDLFloat ||
+         (last >= 0 && tensor->strides != NULL && tensor->shape[last] > 1 && tensor->strides[last] == 1);
+}
+
+/* By the exchange API; never of what shows other values than it has. */
+static inline bool read_by_api(const dl_python *py, const known_type *known, PyObject *object, DLTensor *tensor) {
+  if (known->api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
+  return !known->is_lazy || is_plainly_real(tensor) || !is_lazy(py, object, tensor);
+}
+
+/* By torch's functions, which are to prove that its fields can be read. */
+static __attribute__((noinline)) bool read_by_shims(const dl_python *py, const known_type *known, PyObject *object,
+                                                    DLTensor *tensor) {
+  if (!dl_shims_read(known->shims, object, tensor)) return read_by_api(py, known, object, tensor);
   if (known->is_lazy && is_lazy(py, object, tensor)) return false;
-  if (by_shims) dl_shims_prove(known->shims, object, tensor);
+  dl_shims_prove(known->shims, object, tensor);
   return true;
 }
 
 static inline bool put_tensor(const callable *c, const known_type *known, PyObject *object, DLTensor *tensor,
                               dlaunch_arg *arg, bool *has_stream, uint64_t *stream) {
-  bool is_read = known->shims != NULL && dl_shims_peek(known->shims, object, tensor);
-  if (__builtin_expect(!is_read, 0) && !read_tensor(c->py, known, object, tensor)) return false;
+  bool is_read = known->shims == NULL
+                     ? read_by_api(c->py, known, object, tensor)
+                     : dl_shims_peek(known->shims, object, tensor) || read_by_shims(c->py, known, object, tensor);
+  if (__builtin_expect(!is_read, 0)) return false;
   *arg = (dlaunch_arg){.kind = DLAUNCH_ARG_TENSOR, .value.tensor = tensor};
   if (*has_stream || tensor->device.device_type != kDLCUDA) return true;
   return current_stream(known, tensor->device.device_id, has_stream, stream);
@@ -289,7 +304,8 @@ again: /* where Python code has run: a DLTensor's shape is sure only while nothi
     config = &with_stream;
   }
   dl_fault fault;
-  int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, c->holds_lock ? NULL : &c->hooks, &fault);
+  const dl_hooks *hooks = c->holds_lock ? NULL : dl_lock_next(&c->lock);
+  int32_t reason = dl_execute(c->kernel, config, args, (uint32_t)n, hooks, &fault);
   if (__builtin_expect(reason == DL_OK, 1)) {
     if (c->counts_none) c->py->Py_IncRef(c->py->_Py_NoneStruct);
     return c->py->_Py_NoneStruct;

@@ -111,7 +111,7 @@ void *dlaunch_python_callable(dlaunch_kernel kernel, const dlaunch_config *confi
   c->kernel = kernel;
   c->config = *config;
   c->config.attributes = NULL;
-  c->hooks = (dl_hooks){py->PyEval_SaveThread, py->PyEval_RestoreThread};
+  c->lock = dl_lock_of(py);
   PyObject *capsule = prepare(c, support) ? py->PyCapsule_New(c, DL_CALLABLE, release_capsule) : NULL;
   if (capsule == NULL) {
     release(c);

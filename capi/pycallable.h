@@ -10,6 +10,7 @@
 
 #include "exec.h"
 #include "pyattributes.h"
+#include "pylock.h"
 #include "pylong.h"
 #include "pyshims.h"
 #include "python.h"
@@ -35,7 +36,7 @@ typedef struct callable { /* what the builtin's self, a capsule, holds */
   const dl_python *py;
   uint64_t kernel;
   dlaunch_config config;
-  dl_hooks hooks;
+  dl_lock lock;
   bool holds_lock, chooses_stream;
   int64_t handle_offset; /* in a DeviceArray, of the object that is its handle; -1: an attribute */
   size_t type_offset;    /* in every object, of its type */

@@ -10,6 +10,7 @@
 #include "hot.h"
 
 enum { LEGACY_STREAMS = 1, DEFAULT_STREAMS = 2 }; /* and what is below */
+enum { PER_THREAD_STREAM = 2 };
 
 static int32_t check_struct(const dlaunch_config *config, dl_fault *fault) {
   const uint32_t known = DLAUNCH_COOPERATIVE | DLAUNCH_ZERO_GRID_OK | DLAUNCH_CHECK_POINTERS;

@@ -235,6 +235,35 @@ static inline int32_t launch_in_context(const dl_pack *pack, const dl_launch_con
   return launch_borrowing(pack->kernel, config, extra, device, args, num_args, held);
 }
 
+/* The driver's call, for whatever thread makes it. */
+typedef struct driver_call {
+  const dl_pack *pack;
+  const dl_launch_config *config;
+  void **extra;
+  const dlaunch_arg *args;
+  uint32_t num_args;
+  int32_t device;
+  void *context; /* that is current on the thread that launches */
+} driver_call;
+
+static int32_t call_driver(const void *what) {
+  enum { OUT_OF_MEMORY = 2 };
+  const driver_call *call = what;
+  if (dl_this_thread == NULL && dl_enrol() == NULL) return OUT_OF_MEMORY;
+  if (dl_the_driver.ctx_set_current != NULL) dl_the_driver.ctx_set_current(call->context);
+  return launch_in_context(call->pack, call->config, call->extra, call->device, call->args, call->num_args, false);
+}
+
+/* Not what means the calling thread, nor the simulator's: it tells that thread what failed. */
+static inline bool may_go_elsewhere(const dl_launch_config *config) {
+  return config->stream != PER_THREAD_STREAM && dl_the_driver.memory_size == 0;
+}
+
+static __attribute__((cold, noinline)) int32_t launch_elsewhere(driver_call *call, const dl_hooks *hooks) {
+  if (dl_the_driver.ctx_get_current != NULL) dl_the_driver.ctx_get_current(&call->context);
+  return hooks->elsewhere(call_driver, call, hooks);
+}
+
 /* Closed handles come before any other fault of a call. */
 static __attribute__((cold, noinline)) int32_t prefer_stale(const dlaunch_config *config, const dlaunch_arg *args,
                                                             uint32_t num_args, dl_fault *fault) {
@@ -290,9 +319,15 @@ static inline __attribute__((always_inline)) int32_t check_and_launch(dl_pack *p
     call = (dl_call){atomic_load_explicit(&kernel->object.id, memory_order_relaxed), pack->ranges, pack->num_ranges};
   void *extra[] = {PARAM_BUFFER, pack->params, PARAM_SIZE, &size, PARAM_END, plain ? NULL : &call};
   void **list = size != 0 ? extra : extra + 4;
-  void *state = r->hooks != NULL ? r->hooks->before() : NULL;
-  int32_t code = launch_in_context(pack, &out, list, device, args, num_args, !plain && r->held);
-  if (r->hooks != NULL) r->hooks->after(state);
+  const dl_hooks *hooks = r->hooks;
+  int32_t code;
+  if (__builtin_expect(hooks != NULL && hooks->elsewhere != NULL && may_go_elsewhere(&out), 0)) {
+    code = launch_elsewhere(&(driver_call){pack, &out, list, args, num_args, device}, hooks);
+  } else {
+    void *state = hooks != NULL ? hooks->before() : NULL;
+    code = launch_in_context(pack, &out, list, device, args, num_args, !plain && r->held);
+    if (hooks != NULL) hooks->after(state);
+  }
   if (__builtin_expect(code == 0, 1)) return DL_OK;
   if (code == CAPTURED) return dl_refuse(fault, DL_CAPTURED, -1, 0, 0);
   fault->driver_code = code;

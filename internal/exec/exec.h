@@ -315,10 +315,12 @@ typedef struct dl_call {
   uint32_t num_ranges;
 } dl_call;
 
-/* Called round what may wait for the driver alone: Python lets its lock go there. */
+/* Called round what may wait for the driver alone: Python lets its lock go there. With
+ * `elsewhere`, which gives what call(what) does, that makes the call, on whatever thread. */
 typedef struct dl_hooks {
   void *(*before)(void);
   void (*after)(void *);
+  int32_t (*elsewhere)(int32_t (*call)(const void *), const void *what, const struct dl_hooks *hooks); /* or NULL */
 } dl_hooks;
 
 /*

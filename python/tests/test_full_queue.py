@@ -33,9 +33,15 @@ def work(number):
         launch(1.0, x, y)
         launched[number] += 1
 
+def be_busy():
+    while not at_callback:
+        sum(range(100))
+
 queue = ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc
 assert queue(ctypes.c_void_p(stream.native), callback, None) == 0
 started = [threading.Thread(target=work, args=(i,)) for i in range({threads})]
+for _ in range({busy}):
+    threading.Thread(target=be_busy, daemon=True).start()
 for thread in started:
     thread.start()
 for thread in started:
@@ -45,9 +51,10 @@ print(*at_callback, sum(launched))
 """
 
 
+@pytest.mark.parametrize("busy", [0, 2])
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_python_callback_is_pending(kernels: Path, threads: int) -> None:
+def test_a_python_callback_is_pending(kernels: Path, threads: int, busy: int) -> None:
     each = 3000 // threads
-    said = output_of(PROGRAM.format(image=str(kernels / "saxpy.ptx"), threads=threads, each=each))
+    said = output_of(PROGRAM.format(image=str(kernels / "saxpy.ptx"), threads=threads, busy=busy, each=each))
     when_called, launched = (int(word) for word in said.split())
     assert 500 < when_called < launched == each * threads, "the queue was not full: nothing was tested"

@@ -1,0 +1,33 @@
+#include "pylock.h"
+
+#include "clock.h"
+#include "standin.h"
+
+enum {
+  RELEASED = 16, /* launches between two that are timed: the two clocks cost some 3 ns of each */
+  KEPT = 1000,   /* so that the 5 ms of the next that is timed are 5 µs of each */
+  LATE = 100000, /* ns: none but a busy thread keeps the lock so long */
+};
+
+__thread int32_t dl_lock_turns __attribute__((tls_model("initial-exec")));
+
+static void take_timed(void *state) {
+  int64_t begin = dl_now_ns();
+  dl_find_python()->PyEval_RestoreThread(state);
+  dl_lock_turns = dl_now_ns() - begin < LATE ? RELEASED : -KEPT;
+}
+
+dl_lock dl_lock_of(const dl_python *py) {
+  dl_hooks released = {py->PyEval_SaveThread, py->PyEval_RestoreThread, NULL};
+  return (dl_lock){
+      .released = released,
+      .timed = {released.before, take_timed, NULL},
+      .kept = {released.before, released.after, dl_stand_in},
+  };
+}
+
+const dl_hooks *dl_lock_turn(const dl_lock *lock) {
+  if (dl_lock_turns == 0) return &lock->timed;
+  dl_lock_turns++;
+  return &lock->kept;
+}
