@@ -18,6 +18,7 @@ struct dl_attributes {
   bool asks_device;
   size_t type_offset;                  /* in every object, of its type */
   PyObject *dtype_of, *current_stream; /* current_stream is None where the class has none */
+  intptr_t (*stream_of)(int);          /* says the same; or NULL */
   PyObject *data_type;                 /* in whose objects ptr_at holds; or None */
   /* In an object; ptr in its data. -1: asked by name. */
   int64_t data_at, ptr_at, dtype_at, contiguous_at, shape_at;
@@ -41,7 +42,7 @@ enum {
   DTYPE_AT,
   CONTIGUOUS_AT,
   SHAPE_AT,
-  NUM_ITEMS
+  STREAM_OF,
 };
 
 static PyObject *object_at(PyObject *object, int64_t offset) { return *(PyObject **)((char *)object + offset); }
@@ -178,6 +179,10 @@ bool dl_attributes_has_stream(const dl_attributes *how) { return how->current_st
 
 bool dl_attributes_stream(const dl_attributes *how, int32_t device, uint64_t *out) {
   const dl_python *py = how->py;
+  if (how->stream_of != NULL) { /* a failure may be 0 or -1, as may a stream */
+    *out = (uint64_t)how->stream_of(device);
+    return *out + 1 > 1 || py->PyErr_Occurred() == NULL;
+  }
   PyObject *number = py->PyLong_FromLongLong(device), *stream = NULL, *ptr = NULL;
   if (number != NULL) stream = py->PyObject_CallFunctionObjArgs(how->current_stream, number, NULL);
   if (stream != NULL) ptr = py->PyObject_GetAttr(stream, how->ptr);
@@ -213,7 +218,8 @@ dl_attributes *dl_attributes_new(const dl_python *py, size_t type_offset, PyObje
   how->current_stream = held_item(py, recipe, CURRENT_STREAM);
   how->data_type = held_item(py, recipe, DATA_TYPE);
   int64_t *offsets[] = {&how->data_at, &how->ptr_at, &how->dtype_at, &how->contiguous_at, &how->shape_at};
-  for (Py_ssize_t i = 0; i < NUM_ITEMS - DATA_AT; i++) *offsets[i] = item_number(py, recipe, DATA_AT + i);
+  for (Py_ssize_t i = 0; i <= SHAPE_AT - DATA_AT; i++) *offsets[i] = item_number(py, recipe, DATA_AT + i);
+  how->stream_of = (intptr_t (*)(int))(uintptr_t)item_number(py, recipe, STREAM_OF);
   how->data = py->PyUnicode_InternFromString("data");
   how->ptr = py->PyUnicode_InternFromString("ptr");
   how->device_id = py->PyUnicode_InternFromString("device_id");

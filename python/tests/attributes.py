@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -84,15 +87,43 @@ class Streams:
         return self
 
 
+class StreamFunction:
+    """A C function that tells the current stream, in a capsule as Cython makes them; and streams to make current."""
+
+    def __init__(self, streams: Streams, tells: Callable[[], int], signature: bytes = b"intptr_t (int)") -> None:
+        self.streams, self.asked, self.signature = streams, 0, signature
+
+        @ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int)
+        def function(device: int) -> int:
+            self.asked += 1
+            return tells()
+
+        self.function = function
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        self.capsule = new(("PyCapsule_New", ctypes.pythonapi))(ctypes.cast(function, ctypes.c_void_p), signature, None)
+
+    @contextlib.contextmanager
+    def current(self, ptr: int) -> Iterator[None]:
+        former, self.streams.ptr = self.streams.ptr, ptr
+        yield
+        self.streams.ptr = former
+
+    def to_try(self) -> tuple[list[Any], int]:
+        return [self.current(0), self.current(0x7A10)], 0
+
+
 def register(
     monkeypatch: pytest.MonkeyPatch,
     kind: type,
     device_type: int,
     streams: Streams | None = None,
+    function: StreamFunction | None = None,
     *,
     sampled: bool = True,
 ) -> None:
     """Put a class into the table for one test."""
     recipe = _recipes.Recipe(device_type, streams, (lambda: samples(kind)) if sampled else None)
+    if function is not None:
+        recipe = dataclasses.replace(recipe, stream_capsule=function.capsule, streams=function.to_try)
     monkeypatch.setitem(_recipes.TABLE, f"{kind.__module__}.{kind.__qualname__}", lambda: recipe)
     monkeypatch.delitem(_recipes._found, kind, raising=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attributes import Fixed, Memory, Stand, Streams, Tall, register, samples
+from attributes import Fixed, Memory, Stand, StreamFunction, Streams, Tall, register, samples
 from test_fast_path import left
 
 import dlaunch
@@ -170,6 +170,38 @@ def test_the_current_stream(
     np.testing.assert_array_equal(arrays[1].copy_to_host(), 2 * np.arange(8))
     streams.ptr = "no number"
     assert left(lambda: saxpy[1, 8](1.0, x, y)) == {"conversion failed": 1}
+
+
+def test_the_current_stream_by_a_c_function(
+    monkeypatch: pytest.MonkeyPatch, saxpy: dlaunch.Kernel, arrays: Any, device_type: int
+) -> None:
+    streams = Streams()
+    function = StreamFunction(streams, lambda: streams.ptr)
+    register(monkeypatch, Stand, device_type, streams, function)
+    x, y = map(Stand, arrays)
+    saxpy[1, 8](1.0, x, y)
+    asked, tried = function.asked, len(streams.asked)
+    with dlaunch.Stream() as stream:
+        streams.ptr = stream.native
+        assert left(lambda: [saxpy[1, 8](1.0, x, y) for _ in range(10)]) == {}
+        stream.synchronize()
+    assert function.asked == asked + 10 and len(streams.asked) == tried
+    np.testing.assert_array_equal(arrays[1].copy_to_host(), 11 * np.arange(8))
+
+
+@pytest.mark.parametrize("wrong", ["lags", "constant", "signature"])
+def test_a_c_function_that_trying_does_not_prove(
+    monkeypatch: pytest.MonkeyPatch, saxpy: dlaunch.Kernel, arrays: Any, device_type: int, wrong: str
+) -> None:
+    streams = Streams()
+    tells = {"lags": lambda: streams.ptr + 1, "constant": lambda: 0, "signature": lambda: streams.ptr}[wrong]
+    function = StreamFunction(streams, tells, b"int (int)" if wrong == "signature" else b"intptr_t (int)")
+    register(monkeypatch, Stand, device_type, streams, function)
+    x, y = map(Stand, arrays)
+    saxpy[1, 8](1.0, x, y)
+    asked = function.asked
+    assert left(lambda: saxpy[1, 8](1.0, x, y)) == {} and function.asked == asked
+    np.testing.assert_array_equal(arrays[1].copy_to_host(), 2 * np.arange(8))
 
 
 def test_references_are_balanced(

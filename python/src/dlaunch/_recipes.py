@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dlaunch import _abi, _dtype, _lib
+from dlaunch._capsule import capsule_pointer
 from dlaunch._offsets import offset_of, span_offset_of
 
 
@@ -18,12 +19,16 @@ class Recipe:
 
     device_type is DLPack's. current_stream gives, for a device, an object with ptr: the stream on which the class's
     package works now; None if it has no such thing. samples makes objects of different shapes, types and addresses,
-    that need no memory to be there, to find by trying where an object keeps what it shows.
+    that need no memory to be there, to find by trying where an object keeps what it shows. stream_capsule is Cython's,
+    of a C function that says the same as current_stream: a device's number to a CUstream; streams are some that can be
+    made current, to prove that on a device.
     """
 
     device_type: int
     current_stream: Callable[[int], Any] | None = None
     samples: Callable[[], Sequence[Any]] | None = None
+    stream_capsule: Any = None
+    streams: Callable[[], tuple[Sequence[Any], int]] | None = None
 
 
 def _cupy() -> Recipe:
@@ -41,7 +46,14 @@ def _cupy() -> Recipe:
             made.append(cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, 0), order=order))
         return made
 
-    return Recipe(_abi.kDLCUDA, cupy.cuda.get_current_stream, samples)
+    functions = getattr(sys.modules.get("cupy_backends.cuda.stream"), "__pyx_capi__", {})
+    return Recipe(
+        _abi.kDLCUDA,
+        cupy.cuda.get_current_stream,
+        samples,
+        functions.get("get_stream_ptr"),
+        lambda: ((cupy.cuda.Stream.null, cupy.cuda.Stream.ptds), cupy.cuda.Device().id),
+    )
 
 
 # Exact classes, by module and name.
@@ -65,6 +77,7 @@ def attributes_of(cls: type) -> tuple[Any, ...] | None:
             _packed_dtype,
             recipe.current_stream,
             *_offsets(cls, recipe),
+            _stream_function(recipe),
         )
     return found
 
@@ -106,6 +119,25 @@ def _offsets(cls: type, recipe: Recipe) -> tuple[Any, ...]:
         offset_of(objects, lambda o: int(o._c_contiguous), ctypes.c_uint32),
         span_offset_of(objects, lambda o: tuple(o.shape)),
     )
+
+
+def _stream_function(recipe: Recipe) -> int:
+    """Give the address of a C function that tells a device's current stream; 0 if trying does not prove it."""
+    address = capsule_pointer(recipe.stream_capsule, b"intptr_t (int)")
+    if address == 0 or recipe.streams is None or recipe.current_stream is None:
+        return 0
+    ask = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int)(address)
+    told = set()
+    try:
+        streams, device = recipe.streams()
+        for stream in streams:
+            with stream:
+                told.add(ask(device))
+                if ask(device) != recipe.current_stream(device).ptr:
+                    return 0
+    except Exception:  # another version's names
+        return 0
+    return address if len(told) == len(streams) else 0
 
 
 def _is_plain(o: Any, cls: type) -> bool:
