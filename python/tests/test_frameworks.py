@@ -170,20 +170,6 @@ if cupy_on_gpu:
         assert left(lambda: [launch(2.0, x, y) for _ in range(10)]) == {}
         np.testing.assert_array_equal(cupy.asnumpy(y), 22 * np.arange(8) + 1)
 
-    def test_cupys_current_stream(saxpy: dlaunch.Kernel) -> None:
-        x, y = cupy.arange(8, dtype="f4"), cupy.zeros(8, "f4")
-        launch = saxpy[1, 8]
-        with cupy.cuda.Stream(non_blocking=True) as stream:
-            launch(1.0, x, y)
-            stream.begin_capture()
-            assert left(lambda: launch(2.0, x, y)) == {}
-            graph = stream.end_capture()
-            np.testing.assert_array_equal(cupy.asnumpy(y), np.arange(8))
-            graph.launch(stream)
-        launch(4.0, x, cupy.zeros(8, "f4"))  # elsewhere again
-        stream.synchronize()
-        np.testing.assert_array_equal(cupy.asnumpy(y), 3 * np.arange(8))
-
     def test_cupy_is_found_by_trying() -> None:
         found = _recipes.attributes_of(cupy.ndarray)
         assert found is not None and found[0] == 2 and found[4] is cupy.cuda.MemoryPointer
