@@ -9,8 +9,10 @@ to=$1
 tvm=$(.venv/bin/python -m tvm_ffi.config --includedir)
 tvm_library=$(.venv/bin/python -m tvm_ffi.config --libdir)
 mkdir -p "$to"
-gcc -O2 -fPIC -c -Iinclude bench/burst.c -o "$to/burst.o"
-g++ -std=c++17 -O2 -shared -fPIC -Iinclude bench/burst.cpp "$to/burst.o" -o "$to/libburst.so" \
+for part in burst burst_builtin; do
+  gcc -O2 -fPIC -c -Iinclude "bench/$part.c" -o "$to/$part.o"
+done
+g++ -std=c++17 -O2 -shared -fPIC -Iinclude bench/burst.cpp "$to/burst.o" "$to/burst_builtin.o" -o "$to/libburst.so" \
   -Lbuild -ldlaunch -Wl,-rpath,'$ORIGIN/../build:$ORIGIN/..' -pthread
-rm "$to/burst.o"
+rm "$to/burst.o" "$to/burst_builtin.o"
 gcc -O2 -shared -fPIC -I"$tvm" bench/burst_tvm.c -o "$to/libburst_tvm.so" -L"$tvm_library" -ltvm_ffi

@@ -57,6 +57,10 @@ int burst_kernels(const char *ptx, uint32_t args, uint32_t num, uint64_t *out) {
   return code;
 }
 
+int burst_launch(const launch_config *config, uint64_t kernel, void **params) {
+  return driver.launch(config, kernel, params, NULL);
+}
+
 /* ---- bursts: ns a launch, or -1 if one failed */
 
 static uint64_t next_kernel(burst *b) {
@@ -174,31 +178,4 @@ int burst_cold_dlaunch(const char *ptx, const char *prototype, double *ms) {
   ms[0] = (opened - begin) / 1e6;
   ms[1] = (now() - opened) / 1e6;
   return dlaunch_synchronize(0, NULL);
-}
-
-/* ---- an empty METH_FASTCALL builtin: what calling anything from Python costs */
-
-typedef struct method_def {
-  const char *name;
-  void *function;
-  int flags;
-  const char *doc;
-} method_def;
-
-static void (*increase)(void *);
-static void *none;
-
-static void *do_nothing(void *self, void *const *args, long count) {
-  (void)self, (void)args, (void)count;
-  increase(none);
-  return none;
-}
-
-void *burst_empty_builtin(void) {
-  enum { METH_FASTCALL = 0x80 };
-  static method_def method = {"nothing", (void *)do_nothing, METH_FASTCALL, NULL};
-  void *(*make)(method_def *, void *, void *) = dlsym(RTLD_DEFAULT, "PyCFunction_NewEx");
-  increase = dlsym(RTLD_DEFAULT, "Py_IncRef");
-  none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
-  return make && increase && none ? make(&method, NULL, NULL) : NULL;
 }

@@ -23,4 +23,6 @@ typedef struct launch_config { /* CUlaunchConfig */
   uint32_t num_attributes;
 } launch_config;
 
+int burst_launch(const launch_config *config, uint64_t kernel, void **params); /* the driver's own call */
+
 #endif

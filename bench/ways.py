@@ -34,10 +34,20 @@ def c_handles(bench: Bench, n: int) -> Burst:
 # ---- dlaunch from Python
 
 
-def empty_builtin(bench: Bench, n: int) -> Burst:
-    make = ctypes.PyDLL(bench.path).burst_empty_builtin
-    make.restype = ctypes.py_object
-    return argument_burst("f(ARGS)", bench.arrays(n), f=make())
+NOTHING, HELD, RELEASED = 0, 1, 2  # burst_builtin.c
+
+
+def builtin(kind: int) -> Callable[[Bench, int], Burst]:
+    """One that looks at no argument: what no launcher can cost less than."""
+
+    def make(bench: Bench, n: int) -> Burst:
+        arrays = bench.arrays(n)
+        burst = bench.c_burst(RAW, bench.driver_kernels(n), [a.ptr for a in arrays])
+        function = ctypes.PyDLL(bench.path).burst_builtin
+        function.restype = ctypes.py_object
+        return argument_burst("f(ARGS)", arrays, f=function(kind, ctypes.byref(burst)), keep=burst)
+
+    return make
 
 
 def configured(args: Callable[[Bench, int], list[Any]], **options: Any) -> Callable[[Bench, int], Burst]:
@@ -239,14 +249,15 @@ class Way:
 
 
 RAW_WAY = Way("C: cuLaunchKernelEx", "C", raw)
-EMPTY_WAY = Way("Python: an empty builtin", "Python", empty_builtin)
 
 WAYS = [
     RAW_WAY,
     Way("C: dlaunch, tensors", "C", c_tensors),
     Way("C: dlaunch, handles of arrays", "C", c_handles),
     Way("C++: dlaunch, tensors", "C", functools.partial(c_tensors, cpp=True)),
-    EMPTY_WAY,
+    Way("Python: an empty builtin", "Python", builtin(NOTHING)),
+    Way("Python: a builtin with all ready", "Python", builtin(RELEASED)),
+    Way("Python: the same, lock held", "Python", builtin(HELD)),
     Way("dlaunch, its arrays", "own arrays", configured(own_arrays)),
     Way("dlaunch, its arrays, lock held", "own arrays", configured(own_arrays, hold_gil=True)),
     Way("dlaunch, its arrays, k[grid, block]", "own arrays", subscript),
