@@ -14,6 +14,7 @@ from typing import Any
 
 from dlaunch import _abi, _lib
 from dlaunch._errors import ArgumentError
+from dlaunch._sizes import is_truth
 
 _LOG_BYTES = 1 << 14
 
@@ -21,8 +22,8 @@ _SUFFIXES = {"": 0, "a": 1 << 16, "f": 2 << 16}  # of CUjit_target: one architec
 
 
 def _number(least: int, most: int, value: Any) -> int:
-    number = operator.index(value)
-    if isinstance(value, bool) or not least <= number <= most:
+    number = -1 if is_truth(value) else operator.index(value)
+    if not least <= number <= most:
         raise ValueError
     return number
 

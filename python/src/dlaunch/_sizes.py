@@ -11,7 +11,7 @@ from dlaunch._errors import ArgumentError, ConfigError
 
 def whole(item: Any) -> int | None:
     """Give an int; None for what is none, as a bool, which NumPy takes for a mask."""
-    if isinstance(item, bool):
+    if is_truth(item):
         return None
     try:
         return operator.index(item)
