@@ -1,20 +1,19 @@
 #include "pylock.h"
 
-#include "clock.h"
 #include "standin.h"
 
 enum {
-  RELEASED = 16, /* launches between two that are timed: the two clocks cost some 3 ns of each */
-  KEPT = 1000,   /* so that the 5 ms of the next that is timed are 5 µs of each */
-  LATE = 100000, /* ns: none but a busy thread keeps the lock so long */
+  RELEASED = 8,   /* launches between two that are timed: so many may be late before it is seen */
+  KEPT = 1000,    /* so that the 5 ms of the next that is timed are 5 µs of each */
+  LATE = 1 << 18, /* of the processor's time stamps, some 100 µs: none but a busy thread keeps the lock so long */
 };
 
 __thread int32_t dl_lock_turns __attribute__((tls_model("initial-exec")));
 
 static void take_timed(void *state) {
-  int64_t begin = dl_now_ns();
+  uint64_t begin = __builtin_ia32_rdtsc();
   dl_find_python()->PyEval_RestoreThread(state);
-  dl_lock_turns = dl_now_ns() - begin < LATE ? RELEASED : -KEPT;
+  dl_lock_turns = __builtin_ia32_rdtsc() - begin < LATE ? RELEASED : -KEPT;
 }
 
 dl_lock dl_lock_of(const dl_python *py) {

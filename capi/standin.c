@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <time.h>
 
-#include "clock.h"
-
-enum { SPINS = 20 * 1000 };     /* ns: a launch takes less */
-enum { PATIENT = 1000 * 1000 }; /* ns: a launch takes less on a busy machine too, and nobody minds */
+enum { SECOND = 1000 * 1000 * 1000 }; /* ns */
+enum { SPINS = SECOND / 50000 };      /* a launch takes less */
+enum { PATIENT = SECOND / 1000 };     /* a launch takes less on a busy machine too, and nobody minds */
 
 static atomic_flag taken = ATOMIC_FLAG_INIT; /* guards the errand, from the caller's post to its answer */
 static struct {
@@ -21,10 +21,16 @@ static struct {
 static sem_t posted, done;
 static bool runs;
 
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * (int64_t)SECOND + t.tv_nsec;
+}
+
 /* Without sleeping. */
 static bool look_for(sem_t *event) {
   enum { AT_ONCE = 64 };
-  for (int64_t end = dl_now_ns() + SPINS; dl_now_ns() < end;) {
+  for (int64_t end = now() + SPINS; now() < end;) {
     for (int i = 0; i < AT_ONCE; i++) {
       if (sem_trywait(event) == 0) return true;
       __builtin_ia32_pause();
@@ -39,8 +45,8 @@ static void wait_for(sem_t *event) {
 }
 
 static bool wait_a_little_for(sem_t *event) {
-  int64_t end = dl_now_ns() + PATIENT;
-  struct timespec until = {.tv_sec = end / NS_PER_SECOND, .tv_nsec = end % NS_PER_SECOND};
+  int64_t end = now() + PATIENT;
+  struct timespec until = {.tv_sec = end / SECOND, .tv_nsec = end % SECOND};
   int failed;
   while ((failed = sem_clockwait(event, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR) {
   }
