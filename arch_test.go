@@ -27,11 +27,11 @@ var mayImport = map[string][]string{
 	"internal/exec/exectest": {},
 	"internal/ptx":           {"internal/status"},
 	"internal/sim":           {"internal/driver", "internal/ptx", "internal/status"},
+	"internal/spelling":      {},
 	"internal/status":        {},
 	"internal/unpack":        {},
-	"launch":                 {"launch/prototype", "launch/spelling", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/status", "internal/unpack"},
-	"launch/prototype":       {"launch/spelling", "dlpack", "internal/status"},
-	"launch/spelling":        {},
+	"launch":                 {"launch/prototype", "handles", "dlpack", "internal/exec", "internal/driver", "internal/ptx", "internal/spelling", "internal/status", "internal/unpack"},
+	"launch/prototype":       {"dlpack", "internal/spelling", "internal/status"},
 }
 
 // mayUseC are the packages with C in them: the library's surface, the executor,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"dlaunch/internal/spelling"
 	"dlaunch/internal/status"
-	"dlaunch/launch/spelling"
 )
 
 // squeezedNames are the caller's names for symbols, by what identifies them: the

@@ -1,6 +1,9 @@
 package prototype
 
-import "dlaunch/dlpack"
+import (
+	"dlaunch/dlpack"
+	"dlaunch/internal/spelling"
+)
 
 var attributeNames = []string{"strided", "fortran", "view", "numba", "align", "multiple", "peer"}
 
@@ -50,7 +53,7 @@ func (p *parser) attribute(param *Param, at, name token) error {
 	case "multiple":
 		return p.inBrackets(name, func() error { return p.multiple(param) })
 	default:
-		hint := didYouMean(name.text, attributeNames)
+		hint := spelling.DidYouMean(name.text, attributeNames)
 		if hint == "" {
 			hint = "; @strided, @fortran, @view, @numba, @align(n), @multiple(n) and @peer are"
 		}

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"dlaunch/internal/status"
-	"dlaunch/launch/spelling"
 )
 
 // errorAt words a refusal: the column, what is wrong, and the place shown.
@@ -66,18 +65,4 @@ func quote(text string) string {
 		text = strings.ToValidUTF8(text[:longest], "") + "..."
 	}
 	return `"` + printable(text) + `"`
-}
-
-// didYouMean gives "; did you mean f32?" when one of the words is near.
-func didYouMean(word string, known []string) string {
-	best, least := "", 3 // more than two edits are another word
-	for _, candidate := range known {
-		if d := spelling.Distance(strings.ToLower(word), strings.ToLower(candidate)); d < least && d < len(candidate) {
-			best, least = candidate, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
 }

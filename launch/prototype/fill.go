@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"dlaunch/dlpack"
+	"dlaunch/internal/spelling"
 )
 
 // maxFactors is far beyond any use, and keeps the work for a text in bounds.
@@ -81,7 +82,7 @@ func (p *parser) factor(e *Expr) error {
 			case "scratch":
 				err = p.scratch(&f)
 			default:
-				return p.fail(t, "%s is no function%s", t.quote(), orElse(didYouMean(t.text, []string{"stride", "scratch"}),
+				return p.fail(t, "%s is no function%s", t.quote(), orElse(spelling.DidYouMean(t.text, []string{"stride", "scratch"}),
 					"; stride(tensor, axis) and scratch(bytes, align) are"))
 			}
 			if err != nil {

@@ -175,7 +175,7 @@ func TestPicture(t *testing.T) {
 		"  saxpy(a: f322)\n"+
 		"           ^")
 	_, err = Parse("long_name(first: f32[rows,columns], second: f32[rows,columns], third: i3, fourth: f32[rows,columns], fifth: i64 = rows)")
-	require.EqualError(t, err, "prototype, column 71: \"i3\" is no type; did you mean i8?\n"+
+	require.EqualError(t, err, "prototype, column 71: \"i3\" is no type; did you mean i32?\n"+
 		"  ...cond: f32[rows,columns], third: i3, fourth: f32[rows,columns], f...\n"+
 		"                                     ^")
 	_, err = Parse("k(été: f32)")

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"dlaunch/dlpack"
+	"dlaunch/internal/spelling"
 )
 
 // resolve looks up the names of every `=`, and checks what that decides.
@@ -54,7 +55,7 @@ func (p *parser) resolveFactor(params map[string]int, f *Factor) error {
 func (p *parser) resolveParam(params map[string]int, f *Factor) error {
 	index, ok := params[f.Name]
 	if !ok {
-		return p.failColumn(f.Column, "there is no size or parameter %s%s", quote(f.Name), didYouMean(f.Name, p.names(func(*Param) bool { return true })))
+		return p.failColumn(f.Column, "there is no size or parameter %s%s", quote(f.Name), spelling.DidYouMean(f.Name, p.names(func(*Param) bool { return true })))
 	}
 	param := &p.result.Params[index]
 	switch {
@@ -72,7 +73,7 @@ func (p *parser) resolveParam(params map[string]int, f *Factor) error {
 func (p *parser) resolveStride(params map[string]int, f *Factor) error {
 	index, ok := params[f.Name]
 	if !ok {
-		return p.failColumn(f.Column, "there is no tensor %s%s", quote(f.Name), didYouMean(f.Name, p.names(func(q *Param) bool { return q.Tensor })))
+		return p.failColumn(f.Column, "there is no tensor %s%s", quote(f.Name), spelling.DidYouMean(f.Name, p.names(func(q *Param) bool { return q.Tensor })))
 	}
 	param := &p.result.Params[index]
 	switch {

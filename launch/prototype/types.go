@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"dlaunch/dlpack"
+	"dlaunch/internal/spelling"
 )
 
 // elsewhere is what other languages call our types.
@@ -97,7 +98,7 @@ func (p *parser) noType(t token) error {
 		return p.fail(t, "%s is no type here; it is called %s", quote(t.text), known)
 	}
 	known := append(dlpack.TypeNames(), "b8", "b16", "b32", "b64", "any", "ptr", "bytes")
-	hint := didYouMean(t.text, known)
+	hint := spelling.DidYouMean(t.text, known)
 	if hint == "" {
 		hint = "; a type is wanted: f32, i64, bool ..., b32, any, ptr or bytes(size, align)"
 	}

@@ -1,4 +1,4 @@
-// Package spelling says how far apart two words are, for messages that suggest one.
+// Package spelling says how far apart two words are, and which word was meant.
 package spelling
 
 // Distance counts the insertions, deletions and replacements between two words,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"dlaunch/launch/spelling"
+	"dlaunch/internal/spelling"
 )
 
 func TestDistance(t *testing.T) {
