@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"internal/driver":        {"internal/status"},
 	"internal/exec":          {"internal/status"},
 	"internal/exec/exectest": {},
-	"internal/ptx":           {"internal/status"},
+	"internal/ptx":           {"internal/spelling", "internal/status"},
 	"internal/sim":           {"internal/driver", "internal/ptx", "internal/status"},
 	"internal/spelling":      {},
 	"internal/status":        {},

@@ -211,17 +211,23 @@ func (p *parser) lookup(name string) (Operand, bool, error) {
 		}
 		for i := len(s.ranges) - 1; i >= 0; i-- {
 			r := &s.ranges[i]
-			digits, ok := strings.CutPrefix(name, r.prefix)
-			if !ok || digits == "" || digits[0] == '0' && len(digits) > 1 {
-				continue
-			}
-			if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n < r.count {
+			if n, ok := r.number(name); ok && n < r.count {
 				o, err := p.register(s, name, r.kind, r.vector)
 				return o, true, err
 			}
 		}
 	}
 	return Operand{}, false, nil
+}
+
+// number gives 9 for %r9, if the range's names are such.
+func (r *registerRange) number(name string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(name, r.prefix)
+	if !ok || digits == "" || digits[0] == '0' && len(digits) > 1 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, err == nil
 }
 
 // resolve gives labels to the operands that wait for them.
@@ -240,7 +246,7 @@ func (p *parser) resolve() error {
 			}
 		}
 		if !found {
-			return failure(p.text, waiting.line, "%s is not declared", waiting.operand.Name)
+			return failure(p.text, waiting.line, "%s", p.undeclared(waiting.operand.Name, waiting.scope))
 		}
 	}
 	return nil

@@ -14,6 +14,9 @@ func (p *parser) guarded() error {
 	if err != nil {
 		return err
 	}
+	if !known && !isSpecial(name) {
+		return p.failure("%s", p.undeclared(name, p.body.scope))
+	}
 	if !known || o.Kind != RegisterOperand || p.body.function.Registers[o.Register].Type != ".pred" {
 		return p.failure("%s is not a predicate", name)
 	}
@@ -143,16 +146,29 @@ func (p *parser) named() (Operand, error) {
 	case name == "WARP_SZ":
 		return Operand{Kind: IntegerOperand, Bits: 32}, nil
 	case !known && strings.HasPrefix(name, "%"):
-		if p.token.kind == dotted {
-			name += p.token.text
-			p.advance()
-		}
-		return Operand{Kind: SpecialOperand, Name: name}, nil
+		return p.special(name)
 	case !known:
 		o = p.global(name)
 	}
 	o.Offset, err = p.offset()
 	return o, err
+}
+
+// special reads the `.x` behind a predefined register. A newer PTX than the tables
+// have may have others, but for the names that the text itself numbers.
+func (p *parser) special(name string) (Operand, error) {
+	known, newer := isSpecial(name), newestForms.Less(p.image.Version)
+	if !known && (!newer || p.body.scope.rangeOf(name) != nil) {
+		return Operand{}, p.failure("%s", p.undeclared(name, p.body.scope))
+	}
+	if p.token.kind == dotted {
+		if known && !hasComponent(name, p.token.text) {
+			return Operand{}, p.failure("%s has no component %s", name, p.token.text)
+		}
+		name += p.token.text
+		p.advance()
+	}
+	return Operand{Kind: SpecialOperand, Name: name}, nil
 }
 
 // global is a symbol of the module, or else a label.

@@ -1,6 +1,10 @@
 package ptx
 
-import "dlaunch/internal/status"
+import (
+	"strings"
+
+	"dlaunch/internal/status"
+)
 
 type tokenKind uint8
 
@@ -191,7 +195,10 @@ func failure(text string, line int, format string, args ...any) *status.Error {
 	err := status.Errorf(status.Image, format, args...)
 	said := status.Errorf(status.Image, "PTX line %d: %s", line, err.Message)
 	if source := Line(text, line); source != "" {
-		said.Message += ": `" + source + "`"
+		if !strings.HasSuffix(said.Message, "?") {
+			said.Message += ":"
+		}
+		said.Message += " `" + source + "`"
 	}
 	return said
 }

@@ -87,7 +87,7 @@ func TestParseRefuses(t *testing.T) {
 		"no semicolon":     {body("mov.u32 %r1, 1\nret;"), "PTX line 7: \"ret\" stands where a comma or a semicolon is wanted: `ret;`"},
 		"no predicate":     {body("@%r1 ret;"), "PTX line 6: %r1 is not a predicate: `@%r1 ret;`"},
 		"unfinished body":  {header + ".entry k() {\nret;", "PTX line 5: the text ends within the body of k: `ret;`"},
-		"undeclared":       {body("mov.u32 %r9, x;"), "PTX line 6: x is not declared: `mov.u32 %r9, x;`"},
+		"undeclared":       {body("mov.u32 %r3, table;"), "PTX line 6: table is not declared: `mov.u32 %r3, table;`"},
 		"division by zero": {header + ".global .u32 a = 1/0;", "PTX line 4: division by zero: `.global .u32 a = 1/0;`"},
 		"too much initial": {header + ".global .u8 a[2] = {1,2,3};", "PTX line 4: a has 2 bytes, its initial value 3: `.global .u8 a[2] = {1,2,3};`"},
 		"deep":             {header + ".global .u32 a = " + strings.Repeat("(", 100), "PTX line 4: the expression is nested more than 64 deep: `.global .u32 a = " + strings.Repeat("(", 100) + "`"},
@@ -128,6 +128,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		module, err := Parse(text)
 		if err != nil {
+			return
+		}
+		if _, err := module.Check(); err != nil {
 			return
 		}
 		for _, function := range module.Functions {

@@ -126,9 +126,6 @@ func (d *decoder) invalid(format string, args ...any) error {
 }
 
 func (d *decoder) lacks() error {
-	if !isInstruction(d.at.Name) {
-		return d.invalid("there is no such instruction")
-	}
 	return d.fail(driver.ResultNotSupported, "the simulator lacks this instruction; run the kernel on a GPU")
 }
 

@@ -9,6 +9,8 @@ func (d *decoder) arithmetic() error {
 		return d.carry(false)
 	}
 	switch kind {
+	case "f32x2":
+		return d.lacks()
 	case "f32", "f64":
 		return d.floating(kind)
 	case "f16", "bf16", "f16x2", "bf16x2":

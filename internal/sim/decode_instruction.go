@@ -1,7 +1,5 @@
 package sim
 
-import "strings"
-
 // decodeInstruction emits what one instruction does.
 func (d *decoder) decodeInstruction() error {
 	switch d.at.Name {
@@ -64,19 +62,6 @@ func (d *decoder) decodeInstruction() error {
 	return d.lacks()
 }
 
-// instructionNames are those of the PTX ISA (9.0, chapter 9), to tell one that
-// the simulator lacks from one that is none.
-const instructionNames = ` abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call clusterlaunchcontrol
- clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep istypep
- ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent
- popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave
- stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2
- vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor `
-
-func isInstruction(name string) bool {
-	return strings.Contains(strings.ReplaceAll(instructionNames, "\n", " "), " "+name+" ")
-}
-
 // lanesOf emits a lane function with its operands: the first is written, each
 // other is read as a type.
 func (d *decoder) lanesOf(fn laneFunc, op opcode, kinds ...string) error {
@@ -110,6 +95,8 @@ func (d *decoder) move() error {
 	switch {
 	case kind == "pred":
 		return d.predicateLogic()
+	case d.vectorLength() > 1:
+		return d.lacks()
 	case len(to.Elements) > 0 || len(from.Elements) > 0:
 		return d.movePacked(kind)
 	}

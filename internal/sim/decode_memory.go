@@ -341,7 +341,7 @@ func (d *decoder) copyAsync() error {
 // convert decodes cvt.
 func (d *decoder) convert() error {
 	m := d.at.Modifiers
-	if len(m) < 2 {
+	if len(m) < 2 || d.has("pack") {
 		return d.lacks()
 	}
 	to, from := m[len(m)-2], m[len(m)-1]

@@ -284,7 +284,14 @@ func TestWhatIsLackingIsNamed(t *testing.T) {
 	}{
 		"wgmma":         {string(snippet("wgmma.fence.sync.aligned;")), driver.ResultNotSupported, "PTX line 10 (wgmma.fence.sync.aligned): the simulator lacks this instruction; run the kernel on a GPU"},
 		"no such thing": {string(snippet("frobnicate.u32 d32, a32;")), driver.ResultInvalidPTX, "PTX line 10 (frobnicate.u32): there is no such instruction"},
-		"syntax":        {testHeader + ".entry k() { mov.u32 %r1 }", driver.ResultInvalidPTX, "PTX line 4: \"}\" stands where a comma or a semicolon is wanted: `.entry k() { mov.u32 %r1 }`"},
+		"misspelt":      {string(snippet("ld.gobal.u32 d32, [a64];")), driver.ResultInvalidPTX, "PTX line 10 (ld.gobal.u32): .gobal is no modifier of ld; did you mean .global?"},
+		"width":         {string(snippet("add.s64 d32, a32, b32;")), driver.ResultInvalidPTX, "PTX line 10 (add.s64): d32 is .b32; .s64 is wanted"},
+		"no register":   {string(snippet("mov.b32 d32, a33;")), driver.ResultInvalidPTX, "PTX line 10: a33 is not declared; did you mean a32? `mov.b32 d32, a33;`"},
+		"never called":  {testHeader + ".func f() { ad.s32; }\n.entry k() { ret; }", driver.ResultInvalidPTX, "PTX line 4 (ad.s32): there is no such instruction; did you mean add?"},
+		"newer opcode":  {".version 9.1\n.target sm_90\n.entry k() { fabric.submit; }", driver.ResultNotSupported, "PTX line 3 (fabric.submit): the simulator lacks this instruction; run the kernel on a GPU"},
+		"newer special": {".version 9.1\n.target sm_90\n.entry k() { .reg .b32 r; mov.u32 r, %locality.x; }", driver.ResultNotSupported, "PTX line 3 (mov.u32): the simulator lacks %locality.x"},
+		"special":       {string(snippet("mov.u32 d32, %pm0;")), driver.ResultNotSupported, "PTX line 10 (mov.u32): the simulator lacks %pm0"},
+		"syntax":        {testHeader + ".entry k() { .reg .b32 r; mov.u32 r }", driver.ResultInvalidPTX, "PTX line 4: \"}\" stands where a comma or a semicolon is wanted: `.entry k() { .reg .b32 r; mov.u32 r }`"},
 		"too new":       {".version 9.9\n.target sm_90", driver.ResultUnsupportedPTXVersion, "the simulator reads PTX 6.0 to 9.5; this is 9.9"},
 		"other target":  {".version 8.6\n.target sm_100a", driver.ResultNoBinaryForGPU, "the PTX is for sm_100a; the simulated device is sm_90"},
 		"cubin":         {"\x7fELF\x02\x01\x01\x00\x00", driver.ResultNoBinaryForGPU, "the simulator runs PTX text only; this image is none: compile to PTX (nvcc -ptx, NVRTC with a compute_ architecture)"},
@@ -301,4 +308,16 @@ func TestWhatIsLackingIsNamed(t *testing.T) {
 			require.Equal(t, c.message, log())
 		})
 	}
+}
+
+// A modifier that a newer PTX has may be a hint, as most are.
+func TestNewerModifiersAreBelieved(t *testing.T) {
+	const text = "\n.target sm_90\n.entry k(.param .u64 p) { .reg .b64 a; .reg .b32 r; ld.param.u64 a, [p]; ld.global.L3::evict_last.u32 r, [a]; }"
+	s, err := New(Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	_, result := s.API().LibraryLoad([]byte(".version 9.1"+text), nil)
+	require.Equal(t, driver.ResultSuccess, result)
+	_, result = s.API().LibraryLoad([]byte(".version 9.0"+text), nil)
+	require.Equal(t, driver.ResultInvalidPTX, result)
 }

@@ -83,7 +83,7 @@ func (s *Simulator) load(image []byte) (*library, error) {
 	return s.place(module)
 }
 
-// parse reads PTX that the simulated device can run.
+// parse reads PTX that is for the simulated device, and checks how it is written.
 func parse(image []byte) (*ptx.Module, error) {
 	image = bytes.TrimRight(image, "\x00")
 	if !ptx.IsPTX(image) {
@@ -105,7 +105,15 @@ func parse(image []byte) (*ptx.Module, error) {
 		line := 1 + bytes.Count(image[:at], []byte("\n"))
 		return nil, &loadError{driver.ResultInvalidPTX, fmt.Sprintf("PTX line %d: PTX is ASCII, and has no %q", line, found)}
 	}
-	return ptx.Parse(image)
+	module, err := ptx.Parse(image)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := module.Check(); err != nil {
+		place := where{line: at.Line, text: at.Text()}
+		return nil, &loadError{driver.ResultInvalidPTX, place.String() + ": " + err.Error()}
+	}
+	return module, nil
 }
 
 // place gives a module's variables memory, and decodes its kernels.

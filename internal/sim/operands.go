@@ -3,6 +3,7 @@ package sim
 import (
 	"strings"
 
+	"dlaunch/internal/driver"
 	"dlaunch/internal/ptx"
 )
 
@@ -212,7 +213,7 @@ func (d *decoder) specialSlot(name string) (int32, error) {
 		return d.slotOf(value), nil
 	}
 	if !isSpecial(name) {
-		return 0, d.invalid("there is no register %s", name)
+		return 0, d.fail(driver.ResultNotSupported, "the simulator lacks %s", name)
 	}
 	slot, known := d.special[name]
 	if !known {
