@@ -178,8 +178,8 @@ func TestEnvironmentVariables(t *testing.T) {
 	require.Equal(t, found, listed)
 }
 
-// The release is named in C and in the Python package: they agree.
-func TestVersions(t *testing.T) {
+// The release is named in C and in the Python package, the first page in C and in Go: they agree.
+func TestWhatIsSaidTwice(t *testing.T) {
 	find := func(file, pattern string) string {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -188,4 +188,5 @@ func TestVersions(t *testing.T) {
 		return string(found[1])
 	}
 	require.Equal(t, find("python/pyproject.toml", `(?m)^version = "(.+)"`), find("capi/gate.c", `#define VERSION "(.+)"`))
+	require.Equal(t, find("dlpack/view.go", `(?m)^const firstPage = (\d+)`), find("internal/exec/exec.h", `DL_FIRST_PAGE = (\d+)`))
 }

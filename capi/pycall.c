@@ -148,10 +148,12 @@ static inline bool is_plainly_real(const DLTensor *tensor) {
          (last >= 0 && tensor->strides != NULL && tensor->shape[last] > 1 && tensor->strides[last] == 1);
 }
 
-/* By the exchange API; never of what shows other values than it has. */
+/* By the exchange API; never of what shows other values than it has, or has none. */
 static inline bool read_by_api(const dl_python *py, const known_type *known, PyObject *object, DLTensor *tensor) {
   if (known->api->dltensor_from_py_object_no_sync(object, tensor) != 0) return false;
-  return !known->is_lazy || is_plainly_real(tensor) || !is_lazy(py, object, tensor);
+  if (!known->is_lazy) return true;
+  if (dl_may_be_freed(known->shims, object, tensor)) return false;
+  return is_plainly_real(tensor) || !is_lazy(py, object, tensor);
 }
 
 /* By torch's functions, which are to prove that its fields can be read. */

@@ -3,6 +3,8 @@
 
 #include "pycallable.h"
 
+_Atomic size_t dl_capsule_at;
+
 static void release(callable *c) {
   PyObject *held[] = {c->leave, c->raise, c->recipe_of};
   for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
@@ -14,8 +16,6 @@ static void release(callable *c) {
   }
   free(c);
 }
-
-_Atomic size_t dl_capsule_at;
 
 static void release_capsule(PyObject *capsule) {
   callable *c = dl_callable_of(capsule);

@@ -9,11 +9,18 @@ enum {
 };
 
 __thread int32_t dl_lock_turns __attribute__((tls_model("initial-exec")));
+static __thread bool was_late __attribute__((tls_model("initial-exec")));
 
 static void take_timed(void *state) {
   uint64_t begin = __builtin_ia32_rdtsc();
   dl_find_python()->PyEval_RestoreThread(state);
-  dl_lock_turns = __builtin_ia32_rdtsc() - begin < LATE ? RELEASED : -KEPT;
+  bool is_late = __builtin_ia32_rdtsc() - begin >= LATE;
+  if (!is_late) {
+    dl_lock_turns = RELEASED;
+  } else if (was_late) { /* once may be anything that took this thread's processor away */
+    dl_lock_turns = -KEPT;
+  }
+  was_late = is_late;
 }
 
 dl_lock dl_lock_of(const dl_python *py) {

@@ -33,6 +33,13 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
   return true;
 }
 
+bool dl_may_be_freed(const dl_shims *how, PyObject *object, const DLTensor *told) {
+  enum { LOW_BITS = 40 };
+  if (told->data == NULL) return false; /* which is refused where there are elements */
+  if (how != NULL && how->at.known) return has_no_memory(how, *(const char **)((char *)object + how->tensor_at));
+  return (uintptr_t)told->data >> LOW_BITS == 0;
+}
+
 static bool is_told(const DLTensor *a, const DLTensor *b) {
   size_t bytes = (size_t)a->ndim * sizeof(int64_t);
   return a->data == b->data && a->ndim == b->ndim && memcmp(&a->dtype, &b->dtype, sizeof a->dtype) == 0 &&

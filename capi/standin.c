@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SECOND = 1000 * 1000 * 1000 }; /* ns */
-enum { SPINS = SECOND / 50000 };      /* a launch takes less */
 enum { PATIENT = SECOND / 1000 };     /* a launch takes less on a busy machine too, and nobody minds */
 
 static atomic_flag taken = ATOMIC_FLAG_INIT; /* guards the errand, from the caller's post to its answer */
@@ -21,32 +22,17 @@ static struct {
 static sem_t posted, done;
 static bool runs;
 
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * (int64_t)SECOND + t.tv_nsec;
-}
-
-/* Without sleeping. */
-static bool look_for(sem_t *event) {
-  enum { AT_ONCE = 64 };
-  for (int64_t end = now() + SPINS; now() < end;) {
-    for (int i = 0; i < AT_ONCE; i++) {
-      if (sem_trywait(event) == 0) return true;
-      __builtin_ia32_pause();
-    }
-  }
-  return false;
-}
-
 static void wait_for(sem_t *event) {
   while (sem_wait(event) != 0) { /* a signal's handler ran */
   }
 }
 
 static bool wait_a_little_for(sem_t *event) {
-  int64_t end = now() + PATIENT;
-  struct timespec until = {.tv_sec = end / SECOND, .tv_nsec = end % SECOND};
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  int64_t ns = until.tv_nsec + (int64_t)PATIENT;
+  until.tv_sec += ns / SECOND;
+  until.tv_nsec = ns % SECOND;
   int failed;
   while ((failed = sem_clockwait(event, CLOCK_MONOTONIC, &until)) != 0 && errno == EINTR) {
   }
@@ -56,24 +42,40 @@ static bool wait_a_little_for(sem_t *event) {
 static void *serve(void *unused) {
   (void)unused;
   for (;;) {
-    if (!look_for(&posted)) wait_for(&posted);
+    wait_for(&posted);
     errand.answer = errand.call(errand.what);
     sem_post(&done);
   }
 }
 
+/* Signals are for the program's threads, but for those that tell what this one did. */
+static void block_signals(sigset_t *former) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+  sigset_t others;
+  sigfillset(&others);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
+  pthread_sigmask(SIG_SETMASK, &others, former);
+}
+
+/* Where the process may run and as it is scheduled, whatever thread is the first to want this. */
 static void start(void) {
   sem_init(&posted, 0, 0);
   sem_init(&done, 0, 0);
-  sigset_t all, former;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &former); /* signals are for the program's threads */
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+  cpu_set_t processors;
+  if (sched_getaffinity(getpid(), sizeof processors, &processors) == 0) {
+    pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors);
+  }
+  sigset_t former;
+  block_signals(&former);
   pthread_t thread;
-  runs = pthread_create(&thread, NULL, serve, NULL) == 0;
+  runs = pthread_create(&thread, &attributes, serve, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &former, NULL);
-  if (!runs) return;
-  pthread_setname_np(thread, "dlaunch");
-  pthread_detach(thread);
+  pthread_attr_destroy(&attributes);
+  if (runs) pthread_setname_np(thread, "dlaunch");
 }
 
 static int32_t call_here(int32_t (*call)(const void *), const void *what, const dl_hooks *lock) {
@@ -90,12 +92,11 @@ int32_t dl_stand_in(int32_t (*call)(const void *), const void *what, const dl_ho
   errand.call = call;
   errand.what = what;
   sem_post(&posted);
-  if (!look_for(&done) && !wait_a_little_for(&done)) {
-    void *state = lock->before();
-    wait_for(&done);
-    lock->after(state);
-  }
+  bool waited = wait_a_little_for(&done);
+  void *state = waited ? NULL : lock->before();
+  if (!waited) wait_for(&done);
   int32_t answer = errand.answer;
   atomic_flag_clear_explicit(&taken, memory_order_release);
+  if (!waited) lock->after(state);
   return answer;
 }

@@ -8,17 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 )
 
-var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
-
 // wheelTag says where the wheel runs: any Python 3, and any Linux whose glibc is
 // at least the one that the library was found to need (PEP 600).
 func wheelTag(glibc version) string {
-	return fmt.Sprintf("py3-none-manylinux_%d_%d_%s", glibc.major, glibc.minor, machines[runtime.GOARCH])
+	return fmt.Sprintf("py3-none-manylinux_%d_%d_x86_64", glibc.major, glibc.minor)
 }
 
 // A wheel is a zip of the package, three texts about it, and a list of hashes.

@@ -1,7 +1,7 @@
 package exec
 
 /*
-#include "plain.h"
+#include "tensor.h"
 static void used_elsewhere(dl_tensor *t, bool more, bool peers, bool left) {
 	uint32_t flags = (more ? DL_MORE_STREAMS : 0) | (peers ? DL_OTHER_DEVICES : 0) | (left ? DL_LEFT : 0);
 	atomic_fetch_or(&t->owner->elsewhere, flags);

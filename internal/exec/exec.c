@@ -160,6 +160,7 @@ typedef struct request {
   const dl_hooks *hooks;
   const uint64_t *scratch;
   bool held;
+  bool nested; /* a hook inside the driver launches */
 } request;
 
 /* The default streams are the current context's: where that is none, or another
@@ -250,17 +251,24 @@ static int32_t call_driver(const void *what) {
   enum { OUT_OF_MEMORY = 2 };
   const driver_call *call = what;
   if (dl_this_thread == NULL && dl_enrol() == NULL) return OUT_OF_MEMORY;
-  if (dl_the_driver.ctx_set_current != NULL) dl_the_driver.ctx_set_current(call->context);
+  if (dl_the_driver.ctx_set_current != NULL) {
+    int32_t code = dl_the_driver.ctx_set_current(call->context);
+    if (code != 0) return code;
+  }
   return launch_in_context(call->pack, call->config, call->extra, call->device, call->args, call->num_args, false);
 }
 
-/* Not what means the calling thread, nor the simulator's: it tells that thread what failed. */
-static inline bool may_go_elsewhere(const dl_launch_config *config) {
-  return config->stream != PER_THREAD_STREAM && dl_the_driver.memory_size == 0;
+/* Not what means the calling thread, nor what it launches inside the driver, with whose locks; nor
+ * the simulator's: it tells that thread what failed. */
+static inline bool may_go_elsewhere(const request *r, const dl_launch_config *config) {
+  return config->stream != PER_THREAD_STREAM && !r->nested && dl_the_driver.memory_size == 0;
 }
 
 static __attribute__((cold, noinline)) int32_t launch_elsewhere(driver_call *call, const dl_hooks *hooks) {
-  if (dl_the_driver.ctx_get_current != NULL) dl_the_driver.ctx_get_current(&call->context);
+  if (dl_the_driver.ctx_get_current != NULL) {
+    int32_t code = dl_the_driver.ctx_get_current(&call->context);
+    if (code != 0) return code;
+  }
   return hooks->elsewhere(call_driver, call, hooks);
 }
 
@@ -321,7 +329,7 @@ static inline __attribute__((always_inline)) int32_t check_and_launch(dl_pack *p
   void **list = size != 0 ? extra : extra + 4;
   const dl_hooks *hooks = r->hooks;
   int32_t code;
-  if (__builtin_expect(hooks != NULL && hooks->elsewhere != NULL && may_go_elsewhere(&out), 0)) {
+  if (__builtin_expect(hooks != NULL && hooks->elsewhere != NULL && may_go_elsewhere(r, &out), 0)) {
     code = launch_elsewhere(&(driver_call){pack, &out, list, args, num_args, device}, hooks);
   } else {
     void *state = hooks != NULL ? hooks->before() : NULL;
@@ -379,11 +387,10 @@ static inline __attribute__((always_inline)) int32_t run(uint64_t handle, const 
 }
 
 /* The caller's first attempt counts as fast; one that Go has mended does not. */
-static inline __attribute__((always_inline)) int32_t execute(uint64_t kernel, const request *r, const dlaunch_arg *args,
+static inline __attribute__((always_inline)) int32_t execute(uint64_t kernel, request *r, const dlaunch_arg *args,
                                                              uint32_t num_args, bool first, dl_fault *fault) {
   *fault = (dl_fault){.argument = -1, .axis = -1};
-  bool nested;
-  dl_thread *thread = dl_enter(&nested);
+  dl_thread *thread = dl_enter(&r->nested);
   uint32_t attention = atomic_load_explicit(&dl_attention, memory_order_relaxed);
   if (!first) attention &= ~(uint32_t)DL_TRACING;
   if (thread == NULL) return dl_refuse(fault, DL_ATTENTION, -1, attention, 0);
@@ -393,7 +400,7 @@ static inline __attribute__((always_inline)) int32_t execute(uint64_t kernel, co
     uint64_t fast = atomic_load_explicit(&thread->fast, memory_order_relaxed);
     atomic_store_explicit(&thread->fast, fast + 1, memory_order_relaxed);
   }
-  dl_leave(thread, nested);
+  dl_leave(thread, r->nested);
   return reason;
 }
 

@@ -7,7 +7,7 @@ package exec
 #cgo CFLAGS: -std=gnu11 -O2 -Wall -DDLAUNCH_OWN_DLPACK
 #include <stdlib.h>
 #include <string.h>
-#include "plain.h"
+#include "tensor.h"
 
 // A kernel and all that belongs to it in one block: a launch that comes after the
 // driver's code finds little of it in the caches.

@@ -6,47 +6,9 @@
 #ifndef DL_PLAIN_H
 #define DL_PLAIN_H
 
-#include <stddef.h>
 #include <string.h>
 
-#include "hot.h"
-
-/* The dl_tensor that a handle's DLTensor is part of. */
-static inline dl_tensor *dl_owner_of(const DLTensor *t) {
-  return (dl_tensor *)((uintptr_t)t - offsetof(dl_tensor, tensor));
-}
-
-/* Where an array is in use is what its memory waits for when it is closed, and what
- * others' streams wait for. */
-static inline void dl_remember_stream(dl_tensor *tensor, uint64_t stream) {
-  dl_tensor *owner = tensor->owner;
-  for (int i = 0; i < DL_KNOWN_STREAMS; i++) {
-    uint64_t known = atomic_load_explicit(&owner->streams[i], memory_order_relaxed);
-    if (__builtin_expect(known == stream, 1)) return;
-    if (known != DL_NO_STREAM) continue;
-    if (atomic_compare_exchange_strong(&owner->streams[i], &known, stream) || known == stream) return;
-  }
-  if (stream != DL_NO_STREAM) atomic_fetch_or_explicit(&owner->elsewhere, DL_MORE_STREAMS, memory_order_relaxed);
-}
-
-/* An extent against what the prototype says of it; the first tensor to name a
- * size gives it its value. */
-static inline bool dl_extent_fits(const dl_dim *dim, int64_t *sizes, int64_t extent, int64_t *wanted) {
-  if (__builtin_expect(dim->size >= 0, 1)) {
-    int64_t *size = &sizes[dim->size];
-    if (__builtin_expect(*size < 0, 0)) *size = extent;
-    *wanted = *size;
-    return extent == *size;
-  }
-  *wanted = dim->value;
-  return dim->size == -1 || extent == dim->value;
-}
-
-/* Whether shape or strides are where no int64 can be. */
-static inline bool dl_is_crooked(const DLTensor *t) { return (((uintptr_t)t->shape | (uintptr_t)t->strides) & 7) != 0; }
-
-/* Addresses, offsets and elements below this are surely within memory, items of up to 32 bytes each. */
-enum { DL_MOST_PLAIN_BITS = 57 };
+#include "tensor.h"
 
 /* The kind of an argument and its marks, as one number: few arguments have any. */
 static inline uint32_t dl_kind_and_marks(const dlaunch_arg *arg) { return arg->kind | (uint32_t)arg->flags << 16; }
@@ -104,11 +66,12 @@ static inline bool dl_put_plain_array(dl_short_way *way, const dl_step *step, co
   if (__builtin_expect(!dl_is_wanted(way, step, t), 0)) return false;
   const dl_dim *dim = way->dims + step->dims;
   int64_t wanted;
-  uint32_t axis = 0, rank = step->rank;
-  if (__builtin_expect(rank != 0, 1)) {
-    do {
+  uint32_t axis = step->rank;
+  if (__builtin_expect(axis != 0, 1)) {
+    do { /* from the last, as everywhere: what is said of two that differ depends on it */
+      axis--;
       if (__builtin_expect(!dl_extent_fits(&dim[axis], way->sizes, t->shape[axis], &wanted), 0)) return false;
-    } while (__builtin_expect(++axis < rank, 0));
+    } while (__builtin_expect(axis != 0, 0));
   }
   return dl_put_address(way, step, (uint64_t)(uintptr_t)t->data);
 }
@@ -166,8 +129,8 @@ static inline bool dl_put_plain_number(dl_short_way *way, const dl_step *step, c
 
 /* Packs arguments from the one at `from` on, and gives the index of the first that is
  * not for the short way. */
-static __attribute__((noinline, unused)) uint32_t dl_put_plain(dl_pack *pack, const dlaunch_arg *args, uint32_t from,
-                                                               uint32_t num_args) {
+static __attribute__((noinline)) uint32_t dl_put_plain(dl_pack *pack, const dlaunch_arg *args, uint32_t from,
+                                                       uint32_t num_args) {
   const dl_program *program = &pack->kernel->program;
   const dl_step *step = program->steps + from;
   dl_short_way way = {pack->params, pack->sizes, program->dims, pack->device};

@@ -1,7 +1,7 @@
 /* Tensors: every check that a prototype asks for, and the pointer. */
 #include <string.h>
 
-#include "plain.h"
+#include "tensor.h"
 
 int32_t dl_tensor_of(const dlaunch_arg *arg, const DLTensor **tensor, uint64_t *flags, dl_fault *fault) {
   *flags = 0;

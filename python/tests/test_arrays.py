@@ -7,6 +7,7 @@ import copy
 import ctypes
 import gc
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -370,3 +371,14 @@ def test_read_only_memory_is_not_written() -> None:
         for write in (lambda: view.fill(1), lambda: view.copy_from_host(bytes(12)), lambda: view[:1].fill(1)):
             with pytest.raises(dlaunch.TensorError, match="read-only"):
                 write()
+
+
+def test_one_object_gets_one_answer(kernels: Path) -> None:
+    """Arrays, and tensors of others, are looked at in the same order: by the last axis first."""
+    prototype = "saxpy(a: f32, x: f32[n, n], y: inout f32[n, n], n: i32 = n)"
+    with dlaunch.load(kernels / "saxpy.ptx") as library, library.kernel(prototype) as kernel:
+        with dlaunch.zeros((3, 3), "f32") as y, dlaunch.zeros((2, 3), "f32") as x:
+            kernel[1, 1](1.0, y, y)
+            for wrong in (x, dlaunch.In(np.zeros((2, 3), "f4")), dlaunch.from_dlpack(x)):
+                with pytest.raises(dlaunch.TensorError, match="axis 0 has the extent 2, 3 "):
+                    kernel[1, 1](1.0, wrong, y)

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from conftest import imported
 
 import dlaunch
-from dlaunch import _torch
+from dlaunch import _torch, _torch_fields
 
-pytestmark = [pytest.mark.gpu, pytest.mark.builtin]
+pytestmark = pytest.mark.builtin
+on_gpu = pytest.mark.gpu
 
 
 @pytest.fixture
 def torch() -> Any:
-    return pytest.importorskip("torch")
+    return imported("torch")
 
 
 @pytest.fixture
@@ -28,12 +30,38 @@ def launch(torch: Any, saxpy: dlaunch.Kernel) -> Iterator[Callable[..., Any]]:
     torch.cuda.synchronize()
 
 
-@pytest.mark.parametrize("name", ["Tensor", "nn.Parameter"])
-def test_the_fields_are_found(torch: Any, name: str) -> None:
-    cls = torch.nn.Parameter if name == "nn.Parameter" else torch.Tensor
-    recipe = _torch.shims_of(cls)
-    assert recipe is not None
-    assert min(recipe[11:19]) > 0  # from KEYS to DELETER in pyshims.c
+if imported("torch") is not None:
+
+    @pytest.mark.parametrize("name", ["Tensor", "nn.Parameter"])
+    def test_the_fields_are_found(torch: Any, name: str) -> None:
+        cls = torch.nn.Parameter if name == "nn.Parameter" else torch.Tensor
+        recipe = _torch.shims_of(cls)
+        assert recipe is not None
+        assert min(recipe[11:19]) > 0  # from KEYS to DELETER in pyshims.c
+
+    @pytest.mark.parametrize("fields", [True, False])
+    @pytest.mark.parametrize("first", [0, 1, 5000])
+    def test_host_memory_that_torch_has_freed(
+        torch: Any, saxpy: dlaunch.Kernel, monkeypatch: pytest.MonkeyPatch, first: int, fields: bool
+    ) -> None:
+        monkeypatch.setenv("DLAUNCH_SHIMS", str(int(fields)))
+        _torch.shims_of.cache_clear()
+        x, y = torch.ones(5008)[first : first + 8], torch.zeros(8)
+        for launch in (saxpy.configure(1, 8), saxpy.configure(1, 8, sync=True)):  # the builtin, and ctypes
+            x.untyped_storage().resize_(4 * 5008)
+            x.fill_(3.0)
+            launch(2.0, dlaunch.In(x), y)
+            x.untyped_storage().resize_(0)
+            with pytest.raises(dlaunch.TensorError, match="freed|NULL"):
+                launch(2.0, dlaunch.In(x), y)
+            with pytest.raises(dlaunch.TensorError, match="freed|NULL"):
+                launch(2.0, x, y)
+        assert y.tolist() == [12.0] * 8
+        _torch.shims_of.cache_clear()
+
+
+def test_another_torch_has_no_fields() -> None:
+    assert _torch_fields.fields_of(object(), [object()], lambda *_: 0) == _torch_fields.NOT_FOUND
 
 
 def plain(torch: Any) -> Any:
@@ -48,12 +76,12 @@ def reshaped(torch: Any) -> Any:
     return torch.arange(32.0, device="cuda").view(2, 2, 8)[1, 0]
 
 
-def imported(torch: Any) -> Any:
+def by_dlpack(torch: Any) -> Any:
     return torch.from_dlpack(torch.arange(8.0, device="cuda"))
 
 
 def requires_grad(torch: Any) -> Any:
-    return torch.arange(8.0, device="cuda").requires_grad_().detach()
+    return torch.arange(8.0, device="cuda").requires_grad_()
 
 
 def inference(torch: Any) -> Any:
@@ -69,9 +97,10 @@ def copied_on_write(torch: Any) -> Any:
     return torch._lazy_clone(torch.arange(8.0, device="cuda"))
 
 
-KINDS = [plain, offset, reshaped, imported, requires_grad, inference, pinned_then_moved, copied_on_write]
+KINDS = [plain, offset, reshaped, by_dlpack, requires_grad, inference, pinned_then_moved, copied_on_write]
 
 
+@on_gpu
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_what_is_read_and_written(torch: Any, launch: Callable[..., Any], make: Callable[[Any], Any]) -> None:
     x, y = make(torch), make(torch)
@@ -83,6 +112,7 @@ def test_what_is_read_and_written(torch: Any, launch: Callable[..., Any], make: 
     assert torch.equal(x, make(torch))
 
 
+@on_gpu
 def test_tensors_that_change_in_place(torch: Any, launch: Callable[..., Any]) -> None:
     x, y = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
     launch(2.0, x, y)
@@ -101,9 +131,16 @@ def test_tensors_that_change_in_place(torch: Any, launch: Callable[..., Any]) ->
     assert y.tolist() == [40.0] * 4
 
 
+@on_gpu
+@pytest.mark.parametrize("fields", [True, False])
 @pytest.mark.parametrize("first", [0, 1, 5000])
-def test_memory_that_torch_has_freed(torch: Any, launch: Callable[..., Any], first: int) -> None:
+def test_memory_that_torch_has_freed(
+    torch: Any, saxpy: dlaunch.Kernel, monkeypatch: pytest.MonkeyPatch, first: int, fields: bool
+) -> None:
     """The address that torch gives is then the offset of the first element."""
+    monkeypatch.setenv("DLAUNCH_SHIMS", str(int(fields)))
+    _torch.shims_of.cache_clear()
+    launch = saxpy.configure(8, 64)
     x, y = torch.ones(5008, device="cuda")[first : first + 8], torch.zeros(8, device="cuda")
     launch(2.0, x, y)
     x.untyped_storage().resize_(0)
@@ -113,8 +150,10 @@ def test_memory_that_torch_has_freed(torch: Any, launch: Callable[..., Any], fir
     x.fill_(3.0)
     launch(2.0, x, y)
     assert y.tolist() == [8.0] * 8
+    _torch.shims_of.cache_clear()
 
 
+@on_gpu
 def test_both_of_what_is_copied_on_write(torch: Any, launch: Callable[..., Any]) -> None:
     x = torch.ones(8, device="cuda")
     first = torch.arange(8.0, device="cuda")
@@ -130,6 +169,7 @@ def test_both_of_what_is_copied_on_write(torch: Any, launch: Callable[..., Any])
     assert third.tolist() == [value + 4.0 for value in before]
 
 
+@on_gpu
 def test_what_is_no_plain_tensor_of_floats(torch: Any, launch: Callable[..., Any]) -> None:
     y = torch.zeros(8, device="cuda")
     complex_x = torch.ones(8, dtype=torch.complex64, device="cuda")
@@ -147,6 +187,7 @@ def test_what_is_no_plain_tensor_of_floats(torch: Any, launch: Callable[..., Any
     assert not y.any()
 
 
+@on_gpu
 def test_more_axes_than_a_tensor_keeps_itself(torch: Any, kernels: Any) -> None:
     with dlaunch.load(kernels / "saxpy.ptx") as library:
         wide = library.kernel("saxpy(a: f32, x: f32[a, b, c, d, e, f], y: inout f32[a, b, c, d, e, f], n: i32)")
@@ -157,6 +198,7 @@ def test_more_axes_than_a_tensor_keeps_itself(torch: Any, kernels: Any) -> None:
         assert y.flatten().tolist() == [6.0] * 8
 
 
+@on_gpu
 def test_vmap_and_other_wrappers_are_not_looked_into(torch: Any, launch: Callable[..., Any]) -> None:
     y = torch.zeros(8, device="cuda")
 
@@ -169,6 +211,7 @@ def test_vmap_and_other_wrappers_are_not_looked_into(torch: Any, launch: Callabl
     assert not y.any()
 
 
+@on_gpu
 def test_another_stream(torch: Any, launch: Callable[..., Any]) -> None:
     x, y = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
     stream = torch.cuda.Stream()

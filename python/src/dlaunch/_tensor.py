@@ -360,7 +360,7 @@ def _refuse_other_memory(value: Any) -> None:
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
             raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")
-    if getattr(value, "is_cuda", False) and value.numel() > 0 and _is_freed(value):
+    if value.device.type in ("cpu", "cuda") and value.numel() > 0 and _is_freed(value):
         raise TensorError(f"its memory is freed (its untyped_storage() is empty), but it has {value.numel()} elements")
 
 
@@ -368,7 +368,7 @@ def _is_freed(tensor: Any) -> bool:
     """Tell a torch tensor whose storage was emptied: torch gives its elements' offset from NULL as the address."""
     try:
         return int(tensor.untyped_storage().data_ptr()) == 0
-    except (AttributeError, NotImplementedError, RuntimeError):  # of a tensor that has none
+    except (AttributeError, RuntimeError):  # of a tensor that has none
         return False
 
 
