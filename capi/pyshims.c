@@ -34,7 +34,7 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out) {
 }
 
 bool dl_may_be_freed(const dl_shims *how, PyObject *object, const DLTensor *told) {
-  enum { LOW_BITS = 40 };
+  enum { LOW_BITS = 33 };
   if (told->data == NULL) return false; /* which is refused where there are elements */
   if (how != NULL && how->at.known) return has_no_memory(how, *(const char **)((char *)object + how->tensor_at));
   return (uintptr_t)told->data >> LOW_BITS == 0;

