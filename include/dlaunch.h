@@ -28,7 +28,8 @@
  * call, but for the first use of a device, a rise of a kernel's shared memory, the
  * launch of a graph, which keeps others of the same graph waiting, the binding of a
  * symbol, and an unload, which keeps all launches waiting. The calling thread's
- * current CUDA context is what it was, afterwards.
+ * current CUDA context is what it was, afterwards. A launch takes at most 64 KiB
+ * of the calling thread's stack, beside what the driver takes.
  *
  * FORK. A child made by fork() cannot use a library that its parent loaded: all
  * functions but the versions answer DLAUNCH_ERROR_FORKED there. Use exec or
