@@ -161,7 +161,11 @@ static __attribute__((noinline)) bool read_by_shims(const dl_python *py, const k
                                                     DLTensor *tensor) {
   if (!dl_shims_read(known->shims, object, tensor)) return read_by_api(py, known, object, tensor);
   if (known->is_lazy && is_lazy(py, object, tensor)) return false;
-  dl_shims_prove(known->shims, object, tensor);
+  dl_proved kind;
+  if (!dl_shims_agree(known->shims, object, tensor, &kind)) return true;
+  /* All others of its kind are to be taken without asking. */
+  if (known->is_lazy && (says(py, object, "is_conj") || says(py, object, "is_neg"))) return false;
+  dl_shims_believe(known->shims, &kind);
   return true;
 }
 
@@ -253,6 +257,7 @@ PyObject *dl_python_call(PyObject *self, PyObject *const *objects, Py_ssize_t n)
   size_t count = (size_t)n;
   dlaunch_arg *args = alloca((count + 1) * sizeof *args);
   DLTensor *tensors = alloca((count + 1) * sizeof *tensors);
+  int64_t *axes = NULL;
   bool has_stream, by_attributes;
   uint64_t stream;
 again: /* where Python code has run: a DLTensor's shape is sure only while nothing else does */
@@ -282,7 +287,7 @@ again: /* where Python code has run: a DLTensor's shape is sure only while nothi
       done = put_integer(c, object, &args[i]);
     } else if (known->recipe == ATTRIBUTES) {
       if (!by_attributes) {
-        int64_t *axes = alloca(count * DL_AXES * sizeof *axes);
+        if (axes == NULL) axes = alloca(count * DL_AXES * sizeof *axes); /* once: it stays until the end */
         if (!read_attributes(c, objects, count, tensors, axes)) return leave(c, objects, n, "conversion failed");
         by_attributes = true;
         i = -(size_t)1; /* what was converted before is converted again */

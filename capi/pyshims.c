@@ -47,19 +47,23 @@ static bool is_told(const DLTensor *a, const DLTensor *b) {
          memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->strides, b->strides, bytes) == 0;
 }
 
-void dl_shims_prove(dl_shims *how, PyObject *object, const DLTensor *told) {
+bool dl_shims_agree(const dl_shims *how, PyObject *object, const DLTensor *told, dl_proved *kind) {
   const char *tensor = *(const char **)((char *)object + how->tensor_at);
   const char *storage = how->at.known ? (const char *)dl_word_at(tensor, how->at.storage) : NULL;
-  if (storage == NULL) return;
+  if (storage == NULL) return false;
+  *kind = (dl_proved){.keys = dl_word_at(tensor, how->at.keys),
+                      .deleter = dl_word_at(storage, how->at.deleter),
+                      .device = dl_half_at(tensor, how->at.device)};
   dl_shims trial = *how;
   trial.num_proved = 1;
-  trial.proved[0] = (dl_proved){.keys = dl_word_at(tensor, how->at.keys),
-                                .deleter = dl_word_at(storage, how->at.deleter),
-                                .device = dl_half_at(tensor, how->at.device)};
+  trial.proved[0] = *kind;
   DLTensor fields;
-  if (!dl_shims_peek(&trial, object, &fields) || !is_told(&fields, told)) return;
+  return dl_shims_peek(&trial, object, &fields) && is_told(&fields, told);
+}
+
+void dl_shims_believe(dl_shims *how, const dl_proved *kind) {
   if (how->num_proved == DL_SHIMS_PROVED) how->num_proved = 0; /* more kinds than are seen at one place */
-  how->proved[how->num_proved++] = trial.proved[0];
+  how->proved[how->num_proved++] = *kind;
 }
 
 /* ---- making one */

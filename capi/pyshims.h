@@ -60,8 +60,11 @@ bool dl_shims_read(const dl_shims *how, PyObject *object, DLTensor *out);
  * low as none seen of a GPU's (driver 580). */
 bool dl_may_be_freed(const dl_shims *how, PyObject *object, const DLTensor *told);
 
-/* What dl_shims_read has told of an object serves for dl_shims_peek, if fields say it too. */
-void dl_shims_prove(dl_shims *how, PyObject *object, const DLTensor *told);
+/* Whether fields say what dl_shims_read has told of a tensor, and of what kind it then is. */
+bool dl_shims_agree(const dl_shims *how, PyObject *object, const DLTensor *told, dl_proved *kind);
+
+/* From now on dl_shims_peek reads those of a kind, none of which may be conjugate or negative. */
+void dl_shims_believe(dl_shims *how, const dl_proved *kind);
 
 enum { DL_INLINE_RANK = 5 }; /* torch keeps as many sizes in the tensor itself */
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -202,6 +203,31 @@ def test_a_c_function_that_trying_does_not_prove(
     asked = function.asked
     assert left(lambda: saxpy[1, 8](1.0, x, y)) == {} and function.asked == asked
     np.testing.assert_array_equal(arrays[1].copy_to_host(), 2 * np.arange(8))
+
+
+def test_many_types_that_are_new_take_no_more_stack(monkeypatch: pytest.MonkeyPatch, device_type: int) -> None:
+    register(monkeypatch, Stand, device_type)
+    numbers = [kind(1) for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)]
+    numbers = (numbers * 32)[:255]
+    words = ", ".join(f".param .s64 p{i}" for i in range(255))
+    image = f".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry many(.param .u64 x, {words}) {{ ret; }}"
+    names = ", ".join(f"p{i}: i64" for i in range(255))
+    failed: list[BaseException] = []
+    with dlaunch.load(image) as library, library.kernel(f"many(x: f32[n], {names})") as kernel:
+        with dlaunch.zeros(8, "f32") as x:
+
+            def launch() -> None:
+                try:
+                    kernel.configure(1, 1)(Stand(x), *numbers)
+                except BaseException as error:
+                    failed.append(error)
+
+            former = threading.stack_size(256 << 10)
+            thread = threading.Thread(target=launch)
+            thread.start()
+            threading.stack_size(former)
+            thread.join()
+    assert failed == []
 
 
 def test_references_are_balanced(

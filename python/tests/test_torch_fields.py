@@ -188,6 +188,20 @@ def test_what_is_no_plain_tensor_of_floats(torch: Any, launch: Callable[..., Any
 
 
 @on_gpu
+def test_negative_views_are_no_kind_to_believe(torch: Any, kernels: Any) -> None:
+    """Their strides do not tell them: so that nothing like them may be taken without asking."""
+    strided = "saxpy(a: f32, x: f32[n] @strided, y: inout f32[n], n: i32 = n)"
+    with dlaunch.load(kernels / "saxpy.ptx") as library, library.kernel(strided) as kernel:
+        launch, y = kernel.configure(1, 64), torch.zeros(8, device="cuda")
+        imaginary = torch.ones(8, dtype=torch.complex64, device="cuda").conj().imag
+        for _ in range(2):
+            for x in (torch._neg_view(torch.ones(8, device="cuda")), imaginary):
+                with pytest.raises((dlaunch.TensorError, RuntimeError, BufferError), match="neg"):
+                    launch(2.0, x, y)
+        assert not y.any()
+
+
+@on_gpu
 def test_more_axes_than_a_tensor_keeps_itself(torch: Any, kernels: Any) -> None:
     with dlaunch.load(kernels / "saxpy.ptx") as library:
         wide = library.kernel("saxpy(a: f32, x: f32[a, b, c, d, e, f], y: inout f32[a, b, c, d, e, f], n: i32)")
