@@ -92,11 +92,11 @@ int32_t dl_stand_in(int32_t (*call)(const void *), const void *what, const dl_ho
   errand.call = call;
   errand.what = what;
   sem_post(&posted);
-  bool waited = wait_a_little_for(&done);
-  void *state = waited ? NULL : lock->before();
-  if (!waited) wait_for(&done);
+  bool in_time = wait_a_little_for(&done);
+  void *state = in_time ? NULL : lock->before();
+  if (!in_time) wait_for(&done);
   int32_t answer = errand.answer;
   atomic_flag_clear_explicit(&taken, memory_order_release);
-  if (!waited) lock->after(state);
+  if (!in_time) lock->after(state);
   return answer;
 }
