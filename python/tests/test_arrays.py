@@ -382,3 +382,24 @@ def test_one_object_gets_one_answer(kernels: Path) -> None:
             for wrong in (x, dlaunch.In(np.zeros((2, 3), "f4")), dlaunch.from_dlpack(x)):
                 with pytest.raises(dlaunch.TensorError, match="axis 0 has the extent 2, 3 "):
                     kernel[1, 1](1.0, wrong, y)
+
+
+def test_others_have_is_conj_too(saxpy: dlaunch.Kernel) -> None:
+    """Not only torch's tensors do, and such an object may say nothing of a device."""
+
+    class Other:
+        def __init__(self, inner: dlaunch.DeviceArray) -> None:
+            self.inner = inner
+
+        def is_conj(self) -> bool:
+            return False
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.inner.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return self.inner.__dlpack_device__()
+
+    with dlaunch.full(8, 3, "f32") as x, dlaunch.zeros(8, "f32") as y:
+        saxpy[1, 8](2.0, Other(x), y)
+        assert y.copy_to_host().tolist() == [6.0] * 8

@@ -360,7 +360,8 @@ def _refuse_other_memory(value: Any) -> None:
     for asked, advice in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         if getattr(value, asked, bool)():
             raise TensorError(f"its memory differs from what it shows ({asked}() is true); give .{advice}()")
-    if value.device.type in ("cpu", "cuda") and value.numel() > 0 and _is_freed(value):
+    place = getattr(getattr(value, "device", None), "type", None)
+    if place in ("cpu", "cuda") and value.numel() > 0 and _is_freed(value):
         raise TensorError(f"its memory is freed (its untyped_storage() is empty), but it has {value.numel()} elements")
 
 
