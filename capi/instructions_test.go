@@ -177,8 +177,8 @@ func goFunctions(did executed) (found []string) {
 
 // A launch calls the driver once, to launch, and with arrays of dlaunch's once more,
 // for the current context, and nothing else: no allocation, no lock, no other question,
-// no Go, and from C no function of another library at all. On a thread that has a context: for one that has none, it is set for each
-// launch, and taken back.
+// no Go, and from C no function of another library at all. On a thread that has a
+// context: for one that has none, it is set for each launch, and taken back.
 func TestLaunchesDoNothingElse(t *testing.T) {
 	p := projectPaths(t)
 	p.build = buildWithNames(t)

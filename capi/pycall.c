@@ -78,9 +78,10 @@ static inline void put_token(uint64_t token, dlaunch_arg *arg) {
 
 static __attribute__((noinline)) bool put_array_by_name(const callable *c, PyObject *object, dlaunch_arg *arg) {
   PyObject *number = c->py->PyObject_GetAttrString(object, "_handle");
-  bool done = number != NULL && put_integer(c, number, arg);
-  put_token(arg->value.u, arg);
-  if (number != NULL) c->py->Py_DecRef(number);
+  if (number == NULL) return false;
+  bool done = put_integer(c, number, arg);
+  if (done) put_token(arg->value.u, arg);
+  c->py->Py_DecRef(number);
   return done;
 }
 

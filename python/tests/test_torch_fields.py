@@ -30,6 +30,15 @@ def launch(torch: Any, saxpy: dlaunch.Kernel) -> Iterator[Callable[..., Any]]:
     torch.cuda.synchronize()
 
 
+@pytest.fixture(params=[True, False], ids=["by fields", "by DLPack"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Launchers that are made now read torch's tensors by their fields, or by the exchange API alone."""
+    monkeypatch.setenv("DLAUNCH_SHIMS", str(int(request.param)))
+    _torch.shims_of.cache_clear()
+    yield
+    _torch.shims_of.cache_clear()
+
+
 if imported("torch") is not None:
 
     @pytest.mark.parametrize("name", ["Tensor", "nn.Parameter"])
@@ -39,13 +48,8 @@ if imported("torch") is not None:
         assert recipe is not None
         assert min(recipe[11:19]) > 0  # from KEYS to DELETER in pyshims.c
 
-    @pytest.mark.parametrize("fields", [True, False])
     @pytest.mark.parametrize("first", [0, 1, 5000])
-    def test_host_memory_that_torch_has_freed(
-        torch: Any, saxpy: dlaunch.Kernel, monkeypatch: pytest.MonkeyPatch, first: int, fields: bool
-    ) -> None:
-        monkeypatch.setenv("DLAUNCH_SHIMS", str(int(fields)))
-        _torch.shims_of.cache_clear()
+    def test_host_memory_that_torch_has_freed(torch: Any, saxpy: dlaunch.Kernel, either_way: None, first: int) -> None:
         x, y = torch.ones(5008)[first : first + 8], torch.zeros(8)
         for launch in (saxpy.configure(1, 8), saxpy.configure(1, 8, sync=True)):  # the builtin, and ctypes
             x.untyped_storage().resize_(4 * 5008)
@@ -57,7 +61,6 @@ if imported("torch") is not None:
             with pytest.raises(dlaunch.TensorError, match="freed|NULL"):
                 launch(2.0, x, y)
         assert y.tolist() == [12.0] * 8
-        _torch.shims_of.cache_clear()
 
 
 def test_another_torch_has_no_fields() -> None:
@@ -132,14 +135,9 @@ def test_tensors_that_change_in_place(torch: Any, launch: Callable[..., Any]) ->
 
 
 @on_gpu
-@pytest.mark.parametrize("fields", [True, False])
 @pytest.mark.parametrize("first", [0, 1, 5000])
-def test_memory_that_torch_has_freed(
-    torch: Any, saxpy: dlaunch.Kernel, monkeypatch: pytest.MonkeyPatch, first: int, fields: bool
-) -> None:
+def test_memory_that_torch_has_freed(torch: Any, saxpy: dlaunch.Kernel, either_way: None, first: int) -> None:
     """The address that torch gives is then the offset of the first element."""
-    monkeypatch.setenv("DLAUNCH_SHIMS", str(int(fields)))
-    _torch.shims_of.cache_clear()
     launch = saxpy.configure(8, 64)
     x, y = torch.ones(5008, device="cuda")[first : first + 8], torch.zeros(8, device="cuda")
     launch(2.0, x, y)
@@ -150,7 +148,6 @@ def test_memory_that_torch_has_freed(
     x.fill_(3.0)
     launch(2.0, x, y)
     assert y.tolist() == [8.0] * 8
-    _torch.shims_of.cache_clear()
 
 
 @on_gpu

@@ -17,7 +17,7 @@ def offset_of(objects: Sequence[Any], wanted: Callable[[Any], int], word: _Word 
     return offset_in(blocks, [wanted(o).to_bytes(size, sys.byteorder) for o in objects], size)
 
 
-def offset_in(blocks: Sequence[bytes], values: Sequence[bytes], step: int) -> int:
+def offset_in(blocks: Sequence[bytes], values: Sequence[bytes], step: int = 8) -> int:
     """Find the one multiple of step at which each block of memory has its value; -1."""
     found = []
     for block, value in zip(blocks, values, strict=True):

@@ -17,6 +17,7 @@ from dlaunch._offsets import offset_in
 _INLINE_RANK = 5  # DL_INLINE_RANK of pyshims.h
 _MOST_BYTES = 1024  # of what torch keeps of a tensor, or of its storage
 NOT_FOUND = (0,) * 8
+_OF_ANOTHER_TORCH = (ArithmeticError, AttributeError, OSError, RuntimeError, TypeError, ValueError, struct.error)
 
 
 def fields_of(torch: Any, samples: Sequence[Any], told: Callable[[Any, str], int]) -> tuple[int, ...]:
@@ -29,22 +30,14 @@ def fields_of(torch: Any, samples: Sequence[Any], told: Callable[[Any, str], int
         tensors = [_block(t._cdata) for t in samples]
         found = (
             _keys_at(torch, samples),
-            _at(tensors, [_word(t.untyped_storage()._cdata) for t in samples]),
+            offset_in(tensors, [_word(t.untyped_storage()._cdata) for t in samples]),
             _rank_at(tensors, samples),
-            _at(tensors, [_word(t.storage_offset()) for t in samples]),
-            _at(tensors, [struct.pack("=H", told(t, "dtype")) for t in samples], step=2),
+            offset_in(tensors, [_word(t.storage_offset()) for t in samples]),
+            offset_in(tensors, [struct.pack("=H", told(t, "dtype")) for t in samples], step=2),
             _device_at(torch, samples, told),
             *_storage_at(torch, samples),
         )
-    except (
-        ArithmeticError,
-        AttributeError,
-        OSError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-        struct.error,
-    ):  # another torch
+    except _OF_ANOTHER_TORCH:
         return NOT_FOUND
     return found if min(found) > 0 else NOT_FOUND
 
@@ -54,12 +47,14 @@ def _keys_at(torch: Any, samples: Sequence[Any]) -> int:
     conjugate = torch.ones(3, dtype=torch.complex64).conj()
     several = [*samples, conjugate, conjugate.imag, torch.empty(3, device="meta")]
     keys = [_word(int(torch._C._dispatch_keys(t).raw_repr())) for t in several]
-    return _at([_block(t._cdata) for t in several], keys) if len(set(keys)) >= len(several) - len(samples) + 1 else -1
+    if len(set(keys)) < 4:  # they do not tell these apart: plain, conjugate, negative, without memory
+        return -1
+    return offset_in([_block(t._cdata) for t in several], keys)
 
 
 def _rank_at(tensors: Sequence[bytes], samples: Sequence[Any]) -> int:
     """The rank, behind which sizes and then strides have room for five axes each."""
-    at = _at(tensors, [struct.pack(f"={t.dim() + 1}q", t.dim(), *t.shape) for t in samples])
+    at = offset_in(tensors, [struct.pack(f"={t.dim() + 1}q", t.dim(), *t.shape) for t in samples])
     strides = at + 8 * (1 + _INLINE_RANK)
     inline = all(
         b.startswith(struct.pack(f"={t.dim()}q", *t.stride()), strides) for b, t in zip(tensors, samples, strict=True)
@@ -71,7 +66,7 @@ def _device_at(torch: Any, samples: Sequence[Any], told: Callable[[Any, str], in
     """The type of a device and its number, a byte each."""
     several = [*samples, torch.empty(3, device="meta")]
     numbers = [struct.pack("=bb", told(t, "device_type"), told(t, "device_index")) for t in several]
-    return _at([_block(t._cdata) for t in several], numbers, step=1)
+    return offset_in([_block(t._cdata) for t in several], numbers, step=1)
 
 
 def _storage_at(torch: Any, samples: Sequence[Any]) -> tuple[int, int]:
@@ -79,7 +74,7 @@ def _storage_at(torch: Any, samples: Sequence[Any]) -> tuple[int, int]:
     borrowed = torch.frombuffer(bytearray(64), dtype=torch.uint8)
     storages = [t.untyped_storage() for t in (*samples, borrowed)]
     blocks = [_block(s._cdata) for s in storages]
-    data = _at(blocks, [_word(s.data_ptr()) for s in storages])
+    data = offset_in(blocks, [_word(s.data_ptr()) for s in storages])
     deleter = data + 8
     own = {block[deleter : deleter + 8] for block in blocks[:-1]}
     others = [blocks[-1]]
@@ -88,10 +83,6 @@ def _storage_at(torch: Any, samples: Sequence[Any]) -> tuple[int, int]:
         others.append(_block(shared.untyped_storage()._cdata))
     is_told_apart = len(own) == 1 and all(block[deleter : deleter + 8] not in own for block in others)
     return (data, deleter) if is_told_apart else (-1, -1)
-
-
-def _at(blocks: Sequence[bytes], values: Sequence[bytes], step: int = 8) -> int:
-    return offset_in(blocks, values, step)
 
 
 def _word(value: int) -> bytes:
